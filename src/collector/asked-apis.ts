@@ -20,18 +20,30 @@ export interface AskedApi {
 }
 
 /** The outcome of a domain at an API that counts in this run. */
-export function statusAt({ store, isUsable }: AskedApi, domain: string): OutcomeStatus | undefined {
+export function headAt({ store, isUsable }: AskedApi, domain: string): Dated | undefined {
   const head = store.findHead(domain);
-  return head && isUsable(domain, head) ? head.status : undefined;
+  return head && isUsable(domain, head) ? head : undefined;
 }
 
-/** The places of the APIs that may have to be asked about a domain: none where all that count have answered. */
-export function placesToAsk(apis: readonly AskedApi[], domain: string): readonly number[] {
+/**
+ * The places of the APIs that may have to be asked about a domain: none where all that count have answered.
+ *
+ * @param see called with each outcome that counts
+ */
+export function placesToAsk<A extends AskedApi>(
+  apis: readonly A[],
+  domain: string,
+  see: (api: A, outcome: Dated) => void,
+): readonly number[] {
   const places: number[] = [];
   for (const [at, api] of apis.entries()) {
-    const status = statusAt(api, domain);
-    if (status === undefined) places.push(at);
-    else if (!api.next.has(status)) break;
+    const head = headAt(api, domain);
+    if (!head) {
+      places.push(at);
+      continue;
+    }
+    see(api, head);
+    if (!api.next.has(head.status)) break;
   }
   return places;
 }
@@ -39,8 +51,8 @@ export function placesToAsk(apis: readonly AskedApi[], domain: string): readonly
 /** Whether an API is to be asked about a domain now: it was not, and each before it has said that the next may be. */
 export function isDueAt(apis: readonly AskedApi[], at: number, domain: string): boolean {
   return apis.slice(0, at + 1).every((api, place) => {
-    const status = statusAt(api, domain);
-    return place === at ? status === undefined : status !== undefined && api.next.has(status);
+    const head = headAt(api, domain);
+    return place === at ? !head : head !== undefined && api.next.has(head.status);
   });
 }
 

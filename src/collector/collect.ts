@@ -22,10 +22,7 @@ export interface CollectorOptions {
 
 /** The parts of an outcome that are reported, without its answer. */
 export interface KeptOutcome
-  extends Pick<
-    Outcome,
-    'domain' | 'status' | 'attempts' | 'throttled' | 'billedMicros' | 'fetchedAtMs'
-  > {
+  extends Pick<Outcome, 'domain' | 'status' | 'attempts' | 'throttled' | 'billedMicros'> {
   /** Tells whether two domains have the same record; undefined where there is none. */
   readonly record: number | undefined;
 }
@@ -51,7 +48,6 @@ export function createCollector(options: CollectorOptions): Reply {
       attempts,
       throttled,
       billedMicros,
-      fetchedAtMs: outcome.fetchedAtMs,
       record: status === 'found' ? recordKey(outcome.json) : undefined,
     });
     return batch.reported;

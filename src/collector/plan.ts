@@ -174,14 +174,14 @@ export async function makePlan(options: PlanOptions): Promise<MadePlan> {
       return { kind: 'invalid', sizeBytes, fields, text: found.invalid, key: id };
     }
     const { domain: text } = found;
-    const times = domains.add(text);
+    const isFirst = domains.add(text) === 1;
     if (domains.size === 1) oneSite = text;
-    const kind = look(text, times === 1);
+    const kind = look(text, isFirst);
     if (kind !== 'due') {
       freshRows += 1;
-      if (times === 1) freshDomains += 1;
+      if (isFirst) freshDomains += 1;
     }
-    return { kind, sizeBytes, fields, text, key: id };
+    return { kind, sizeBytes, fields, text, isFirst, key: id };
   }
 
   /** The last rows, which are below the list unless one of it follows. */

@@ -17,6 +17,8 @@ export interface IndexedRow {
   readonly fields: number;
   /** The domain of a row, empty for none; the reason of an `invalid` one. */
   readonly text: string;
+  /** Whether it is the first row of its domain in the list. @default false */
+  readonly isFirst?: boolean | undefined;
   /** What identifies the row from night to night, as hexadecimal digits; empty when only its domain does. */
   readonly key?: string | undefined;
 }
@@ -32,7 +34,26 @@ export interface RowIndex {
   close(): Promise<void>;
 }
 
+/** Whether it is a row with a domain that the run is about. */
+export function hasDomain({ kind }: Pick<IndexedRow, 'kind'>): boolean {
+  return kind === 'due' || kind === 'known';
+}
+
+/** An index as somebody sees it for whom its rows are others. */
+export function viewOf(
+  index: Pick<RowIndex, 'read'>,
+  see: (row: IndexedRow) => IndexedRow,
+): Pick<RowIndex, 'read'> {
+  return {
+    read: async function* () {
+      for await (const rows of index.read()) yield rows.map(see);
+    },
+  };
+}
+
 const MARKS = { due: '?', known: '=', invalid: '!', passed: '>', blank: '.' } as const;
+/** Behind the mark; no domain begins so. */
+const FIRST = '*';
 const KINDS = new Map(Object.entries(MARKS).map(([kind, mark]) => [mark, kind as IndexedKind]));
 /** Both are small, so that the garbage collector frees what is made of them while it is young. */
 const READ_BYTES = 32 * 1024;
@@ -44,8 +65,9 @@ export async function createRowIndex(folder: string): Promise<RowIndex> {
   return {
     append: async (rows) => {
       let lines = '';
-      for (const { sizeBytes, fields, kind, text, key = '' } of rows) {
-        lines += `${sizeBytes} ${fields} ${MARKS[kind]}${text}${key === '' ? '' : ` ${key}`}\n`;
+      for (const { sizeBytes, fields, kind, text, isFirst, key = '' } of rows) {
+        const mark = isFirst ? MARKS[kind] + FIRST : MARKS[kind];
+        lines += `${sizeBytes} ${fields} ${mark}${text}${key === '' ? '' : ` ${key}`}\n`;
       }
       if (lines !== '') await writeAll(entries, Buffer.from(lines, 'latin1'), folder);
     },
@@ -67,12 +89,15 @@ async function* readEntries(handle: FileHandle): AsyncGenerator<readonly Indexed
 function parseEntry(line: string): IndexedRow {
   const afterSize = line.indexOf(' ');
   const afterFields = line.indexOf(' ', afterSize + 1);
-  const afterText = line.indexOf(' ', afterFields + 2);
+  const isFirst = line[afterFields + 2] === FIRST;
+  const textAt = afterFields + (isFirst ? 3 : 2);
+  const afterText = line.indexOf(' ', textAt);
   return {
     sizeBytes: Number(line.slice(0, afterSize)),
     fields: Number(line.slice(afterSize + 1, afterFields)),
     kind: KINDS.get(line.charAt(afterFields + 1) as '?') ?? 'blank',
-    text: line.slice(afterFields + 2, afterText === -1 ? undefined : afterText),
+    text: line.slice(textAt, afterText === -1 ? undefined : afterText),
+    isFirst,
     key: afterText === -1 ? undefined : line.slice(afterText + 1),
   };
 }

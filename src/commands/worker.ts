@@ -1,5 +1,7 @@
 import { describeProxy, findProxy } from '../brand/proxy.ts';
 import { createSharedBudget } from '../calls/budget.ts';
+import type { Reply } from '../calls/lookup-queue.ts';
+import { createOutcomeCounts } from '../calls/outcome.ts';
 import { EXIT } from '../common/errors.ts';
 import { countOf } from '../common/format.ts';
 import { aborted, within } from '../common/lifetime.ts';
@@ -74,7 +76,8 @@ async function work(
     }),
   );
   const { gate, counters } = local;
-  status?.metrics.forRun('worker', () => recorder.read(local));
+  const outcomes = createOutcomeCounts();
+  status?.metrics.forRun('worker', () => recorder.read({ gate, counters, outcomes }));
   const findTrouble = (): string | undefined =>
     gate.isSick() ? 'its calls fail here, though they go well elsewhere' : undefined;
   status?.health.check(findTrouble);
@@ -84,7 +87,13 @@ async function work(
   closer.add(watchApi({ gate, origin, maxWaitMs: maxWait, onNotice }));
   taker = new queue.JobTaker({
     redis,
-    handle: (...taken) => local.worker.handle(...taken),
+    handle: (chunk, reply, isWanted) => {
+      const counted: Reply = (all) => {
+        for (const { status } of all) outcomes[status] += 1;
+        return reply(all);
+      };
+      return local.worker.handle(chunk, counted, isWanted);
+    },
     api: nameApi(settings),
     queue: queueName,
     concurrency: lookupsAtOnce(concurrency, api.endpoint),

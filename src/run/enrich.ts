@@ -12,10 +12,11 @@ import type { ListInput } from '../rows/open-list.ts';
 import { sizeOnDisk } from '../store/store-files.ts';
 import type { FoundOut } from '../watch/findings.ts';
 import type { RunView } from '../watch/run-view.ts';
-import { type JoinedRun, joinRows } from './join.ts';
-import { forgetAll, lookUp } from './look-up.ts';
+import { type ApisOfRun, openApis } from './apis.ts';
+import { type JoinedRows, joinRows } from './join.ts';
+import { forgetAll, type LookedUp, lookUp } from './look-up.ts';
 import { type OpenedList, open } from './open.ts';
-import { openStoresOf, plan } from './plan.ts';
+import { type PlannedList, plan } from './plan.ts';
 import type { RunContext } from './run-context.ts';
 
 /** Enriches a list into two files. */
@@ -24,12 +25,12 @@ export async function runToFiles(input: ListInput, job: Job, context: RunContext
   try {
     const list = await open(input, job, { context, closer });
     const files = await openFiles(input, list);
-    const { stores, paths } = files;
-    const planned = await plan(list, stores);
-    const lookedUp = await lookUp(planned, folderOf(paths.out));
-    const ranTo = await write(await joinRows(lookedUp), files);
+    const planned = await plan(list, files.apis);
+    const lookedUp = await lookUp(list, planned, folderOf(files.paths.out));
+    const joined = await joinRows(list, planned, lookedUp);
+    const written = await write({ list, planned, lookedUp, joined, files });
     await forgetAll(planned, lookedUp.totals.stopped);
-    return ranTo;
+    return { ...ranTo(list, lookedUp, joined), ...written };
   } finally {
     await closer.close();
   }
@@ -44,20 +45,18 @@ export async function* runToRows(
   const closer = createCloser();
   try {
     const list = await open(input, job, { context, closer });
-    const stores = await openStoresOf(job, context);
-    closer.add(stores[0]);
-    const planned = await plan(list, stores);
-    const lookedUp = await lookUp(planned);
+    const planned = await plan(list, await openApis(list));
+    const lookedUp = await lookUp(list, planned);
     try {
-      const joined = await joinRows(lookedUp);
-      await joined.store.leaveTurn(); // whoever gets the rows may use the store
+      const joined = await joinRows(list, planned, lookedUp);
+      await planned.apis[0].store.leaveTurn(); // whoever gets the rows may use the store
       for await (const rows of joined.rows) {
         for (const row of rows) {
           if (isListed(row)) yield toEnrichedRow(row, list.format, joined.columns);
           else if (row.status === 'passed') yield list.format.toObject(row.raw);
         }
       }
-      return await finish(joined);
+      return ranTo(list, lookedUp, joined);
     } finally {
       await forgetAll(planned, lookedUp.totals.stopped); // also where the caller reads no further
     }
@@ -69,23 +68,62 @@ export async function* runToRows(
 /** All that a run writes, opened before any call is made. */
 interface FilesOfRun {
   readonly paths: OutputPaths;
-  readonly stores: Awaited<ReturnType<typeof openStoresOf>>;
   readonly outputs: Outputs;
+  /** What is stored. */
+  readonly apis: ApisOfRun;
 }
 
 async function openFiles(input: ListInput, list: OpenedList): Promise<FilesOfRun> {
   const { job, context, closer, source, format } = list;
   const paths = await chooseOutputPaths({ ...job.settings, input, source, format });
   await context.report?.openFiles(source.file ? [source.file] : []);
-  const stores = await openStoresOf(job, context);
-  const store = closer.add(stores[0]);
+  const apis = await openApis(list);
   const outputs = await openOutputs(paths, {
     sources: [source],
-    parts: store.parts,
+    parts: apis[0].store.parts,
     onNotice: (message) => context.onEvent({ type: 'notice', message }),
   });
   closer.add(outputs);
-  return { paths, stores, outputs };
+  return { paths, apis, outputs };
+}
+
+/** The files that were written. */
+type Written = Partial<Pick<RunView, 'out' | 'failures' | 'changes'>>;
+
+interface Writing {
+  readonly list: OpenedList;
+  readonly planned: PlannedList;
+  readonly lookedUp: LookedUp;
+  readonly joined: JoinedRows;
+  readonly files: FilesOfRun;
+}
+
+async function write(writing: Writing): Promise<Written> {
+  const { list, planned, lookedUp, joined, files } = writing;
+  const { stops } = lookedUp;
+  const { out, failures, changes: changesPath } = files.paths;
+  // A wrong address or credential must not blank what an earlier run has written.
+  const hasAnswers = planned.apis.some(({ store }) => store.hasAnswers());
+  const isKept = lookedUp.totals.stopped !== undefined && !hasAnswers && existsSync(out);
+  if (isKept || stops.every((stop) => stop?.reason === 'misdirected')) {
+    for await (const _ of joined.rows); // reading the rows counts them
+    const message = `Nothing was learned of any row: ${out} stays as it was.`;
+    if (isKept) list.context.onEvent({ type: 'notice', message });
+    return {};
+  }
+  const changes = changesPath === undefined ? undefined : await openChangesOf(writing, changesPath);
+  const { format } = list;
+  await files.outputs.write(joined.rows, {
+    format,
+    extent: planned.extent,
+    columns: joined.columns,
+    changes,
+  });
+  return {
+    out,
+    failures,
+    changes: changes && { ...changes.counts, file: changesPath ?? '' },
+  };
 }
 
 /**
@@ -94,66 +132,34 @@ async function openFiles(input: ListInput, list: OpenedList): Promise<FilesOfRun
  * @param path the path of the changes file
  */
 async function openChangesOf(
-  { job, context, store, format, fill, columns }: JoinedRun,
+  { list: { job, context, format, fill }, planned, joined: { columns } }: Writing,
   path: string,
 ): Promise<Changes> {
   // Few runs report changes. Others need not load this.
   const { comparedColumnsOf, openChanges } = await import('../collector/changes.ts');
+  const id = idOfParts([context.changesId ?? resolve(path)]);
   return openChanges({
-    reported: store.reported(idOfParts([context.changesId ?? resolve(path)])),
+    reported: planned.apis[0].store.reported(id),
     columns: [...comparedColumnsOf(columns.out, format), ...(fill?.compared ?? [])],
     reportsColumns: job.settings.fields === undefined && !columns.out.some(({ isRest }) => isRest),
   });
 }
 
-async function write(joined: JoinedRun, files: FilesOfRun): Promise<RanTo> {
-  const { columns, totals, format, extent } = joined;
-  const { paths } = files;
-  // A wrong address or credential must not blank what an earlier run has written.
-  const hasAnswers = joined.apis.some(({ store }) => store.hasAnswers());
-  const isKept = totals.stopped !== undefined && !hasAnswers && existsSync(paths.out);
-  if (isKept || totals.stops.every((stop) => stop?.reason === 'misdirected')) {
-    for await (const _ of joined.rows); // reading the rows counts them
-    if (isKept) {
-      const message = `Nothing was learned of any row: ${paths.out} stays as it was.`;
-      joined.context.onEvent({ type: 'notice', message });
-    }
-    return await finish(joined);
-  }
-  const changes =
-    paths.changes === undefined ? undefined : await openChangesOf(joined, paths.changes);
-  const layout = { format, extent, columns, changes };
-  await files.outputs.write(joined.rows, layout);
-  return await finish(joined, {
-    out: paths.out,
-    failures: paths.failures,
-    changes: changes && { ...changes.counts, file: paths.changes ?? '' },
-  });
-}
-
-/** The files that were written. */
-type Written = Partial<Pick<RunView, 'out' | 'failures' | 'changes'>>;
-
 /** What a run came to, beside what its events say. */
 export type RanTo = Pick<RunView, 'statuses'> &
   Partial<RunView> & { readonly foundOut: readonly FoundOut[] };
 
-/** Ends a run. Returns what no event has said of it. */
-export async function finish(run: JoinedRun, written: Written = {}): Promise<RanTo> {
-  const { statuses, totals, job, fill, logos } = run;
-  const { lookups, stopped, limit, foundOut, callsPer, pendingUntilMs, sources } = totals;
+/** What no event has said of a run, once its rows were read. */
+export function ranTo(
+  { job, fill }: OpenedList,
+  { totals, logos }: LookedUp,
+  { statuses }: JoinedRows,
+): RanTo {
   const folder = job.settings.store;
   return {
+    ...totals,
     statuses,
-    lookups,
-    stopped,
-    limit,
-    foundOut,
-    callsPer,
-    pendingUntilMs,
-    ...(sources && { sources }),
     store: { folder, sizeBytes: sizeOnDisk(folder) },
-    ...written,
     filled: fill?.counts,
     logos: logos?.summary,
   };

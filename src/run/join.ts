@@ -9,11 +9,12 @@ import { shorten } from '../rows/columns/names.ts';
 import { PROGRESS_MS } from '../watch/events.ts';
 import type { RowRecorder } from '../watch/row-reasons.ts';
 import { createStatusCounts, type StatusCounts, sumOf } from '../watch/run-view.ts';
-import { columnsOfAll } from './columns-of-all.ts';
-import type { LookedUpRun } from './look-up.ts';
+import type { LookedUp } from './look-up.ts';
+import type { OpenedList } from './open.ts';
+import type { PlannedList } from './plan.ts';
 
-/** A run with its joined rows, once all lookups are done. */
-export interface JoinedRun extends LookedUpRun {
+/** The rows of a list with their outcomes, once all lookups are done. */
+export interface JoinedRows {
   readonly columns: OutputColumns;
   readonly rows: AsyncIterable<readonly OutputRow[]>;
   /** Complete when all rows were read. */
@@ -21,15 +22,17 @@ export interface JoinedRun extends LookedUpRun {
 }
 
 /** Joins each row of a list with its outcome. */
-export async function joinRows(run: LookedUpRun): Promise<JoinedRun> {
-  const { apis, context, totals, logos, job, format, source, index } = run;
+export async function joinRows(
+  list: OpenedList,
+  planned: PlannedList,
+  { stops, logos }: LookedUp,
+): Promise<JoinedRows> {
+  const { context, job, format, source, fill } = list;
+  const { apis, index } = planned;
   context.onEvent({ type: 'writing' });
   // A trial says why there is no answer, and shows no older one in its place.
-  const answers = createRowAnswers({ ...run, keepsStale: !context.isTrial });
-  const fields = job.settings.fields
-    ? columnsOfAll(apis)
-    : [flatColumnsOf(await findPaths(run, answers))];
-  const [enriched = []] = fields;
+  const answers = createRowAnswers({ apis, keepsStale: !context.isTrial });
+  const enriched = apis[0].fields ?? flatColumnsOf(await findPaths(planned, answers));
   const columns = nameOutputColumns({
     prefix: job.settings.prefix,
     enriched,
@@ -42,25 +45,24 @@ export async function joinRows(run: LookedUpRun): Promise<JoinedRun> {
     const message = `The list already has a column '${from}': the added one is called '${to}'.`;
     context.onEvent({ type: 'notice', message });
   }
-  const statuses = createStatusCounts();
   const rows = join({
     source,
     headBytes: format.headBytes,
     index,
     answers,
-    apis: apis.map(({ name }, at) => {
-      const { reason = 'pruned', trouble } = totals.stops[at] ?? {};
-      return { name, fields: fields[at] ?? enriched, skipReason: trouble ?? reason };
+    apis: apis.map(({ name, fields = enriched }, at) => {
+      const { reason = 'pruned', trouble } = stops[at] ?? {};
+      return { name, fields, skipReason: trouble ?? reason };
     }),
-    fill: run.fill,
+    fill,
   });
-  const joined = { ...run, columns, statuses };
-  return { ...joined, rows: count(rows, joined, context.report?.recorder.beginRows(joined)) };
+  const statuses = createStatusCounts();
+  return { columns, statuses, rows: count(rows, { list, planned, columns, statuses }) };
 }
 
 /** Sees the answers too that were not fresh when the rows were planned. */
 async function findPaths(
-  { index, paths, plan }: LookedUpRun,
+  { index, paths, plan }: PlannedList,
   answers: RowAnswers,
 ): Promise<FoundPaths> {
   if (!paths) return { paths: [], isCut: false }; // the columns were named
@@ -80,14 +82,18 @@ async function findPaths(
 /** How far the writing is is not told when it takes less time than this. */
 const FIRST_MS = 1_000;
 
+interface Counted extends Pick<JoinedRows, 'columns' | 'statuses'> {
+  readonly list: OpenedList;
+  readonly planned: PlannedList;
+}
+
 /** Counts rows as they pass, and makes sure that none gets lost. */
 async function* count(
   rows: AsyncIterable<readonly OutputRow[]>,
-  run: Omit<JoinedRun, 'rows'>,
-  record: RowRecorder | undefined,
+  { list, planned, columns, statuses }: Counted,
 ): AsyncGenerator<readonly OutputRow[]> {
-  const { statuses, plan, context } = run;
-  const { onEvent } = context;
+  const { onEvent, report } = list.context;
+  const record = report?.recorder.beginRows({ ...list, columns });
   let tellAtMs = performance.now() + FIRST_MS;
   let [written, isTold] = [0, false];
   const others: Others = { rows: 0, first: undefined };
@@ -109,15 +115,15 @@ async function* count(
     tell();
   }
   if (isTold) tell();
-  const blank = record && describeBlank(run, statuses.found, record.filled);
+  const blank = record && describeBlank(planned, columns, { found: statuses.found, ...record });
   for (const message of [blank, describeOthers(others, statuses.found)]) {
     if (message !== undefined) onEvent({ type: 'notice', message });
   }
   const counted = sumOf(statuses);
-  if (counted !== plan.rows) {
+  if (counted !== planned.plan.rows) {
     throw new BrandfillError(
       'COUNTS_DIFFER',
-      `Cannot finish: ${plan.rows} rows came in and ${counted} would go out. This is a defect of Brandfill; no output was changed, please report it.`,
+      `Cannot finish: ${planned.plan.rows} rows came in and ${counted} would go out. This is a defect of Brandfill; no output was changed, please report it.`,
     );
   }
 }
@@ -142,15 +148,15 @@ const LEAST_ROWS = 5;
  * or a field that is nested within another.
  */
 function describeBlank(
-  { columns, job, apis }: Pick<JoinedRun, 'columns' | 'job' | 'apis'>,
-  found: number,
-  filled: RowRecorder['filled'],
+  { apis }: PlannedList,
+  { enriched }: OutputColumns,
+  { found, filled }: Pick<RowRecorder, 'filled'> & { readonly found: number },
 ): string | undefined {
-  if (!job.settings.fields) return undefined;
-  const each = columnsOfAll(apis);
-  const named = columns.enriched.slice(0, each[0]?.length);
+  const [{ fields }] = apis;
+  if (!fields) return undefined;
+  const named = enriched.slice(0, fields.length);
   const blank = named.filter((_, at) => filled[at] === 0);
-  const isGuessed = each.flat().some((field) => field.isGuessed);
+  const isGuessed = apis.some((api) => api.fields?.some((field) => field.isGuessed));
   if (isGuessed && found > 0) return describeGuessed(named, blank);
   if (blank.length === 0 || found < LEAST_ROWS) return undefined;
   const names = blank.map(({ name, expression = '' }) => `'${name}' (${shorten(expression)})`);

@@ -2,8 +2,6 @@ import { type BrandClient, createBrandClient } from '../brand/client.ts';
 import type { Endpoint } from '../brand/endpoint.ts';
 import { joinBudgets, type SharedBudget } from '../calls/budget.ts';
 import { type CallCounters, createCallCounters } from '../calls/call-counters.ts';
-import type { Reply } from '../calls/lookup-queue.ts';
-import { createOutcomeCounts, type OutcomeStatus } from '../calls/outcome.ts';
 import type { Closable } from '../common/lifetime.ts';
 import type { CallSettings } from '../options/options.ts';
 import type { Api } from '../profile/job.ts';
@@ -43,8 +41,6 @@ export interface LocalWorker extends Closable {
   readonly gate: Gate;
   readonly findings: Diagnosis['findings'];
   readonly counters: Readonly<CallCounters>;
-  /** What its lookups came to. */
-  readonly outcomes: Readonly<Record<OutcomeStatus, number>>;
   /** Gives back what was taken of its budgets and not used. `close` does so too. */
   readonly giveBackCalls: () => Promise<void>;
 }
@@ -113,7 +109,6 @@ export function assembleWorker(options: AssembledWorkerOptions): LocalWorker {
   const { endpoint, client, home, clock, today, random, stopSwitch, budgets, unsent } = options;
   const { concurrency, retries, maxWait, maxOutage } = options.settings;
   const counters = createCallCounters();
-  const outcomes = createOutcomeCounts();
   const diagnosis = createDiagnosis({
     ...options.diagnosis,
     onStop: (stop) => stopSwitch.stop(stop.refusal ? { ...stop, unsent } : stop),
@@ -158,8 +153,7 @@ export function assembleWorker(options: AssembledWorkerOptions): LocalWorker {
     for (const budget of budgets) await budget.close();
   };
   return {
-    worker: countOutcomes(worker, outcomes),
-    outcomes,
+    worker,
     gate,
     findings: () => diagnosis.findings(),
     counters,
@@ -168,18 +162,6 @@ export function assembleWorker(options: AssembledWorkerOptions): LocalWorker {
       await giveBackCalls();
       await gate.close();
       await client.close();
-    },
-  };
-}
-
-function countOutcomes(worker: Worker, counts: Record<OutcomeStatus, number>): Worker {
-  return {
-    handle: async (chunk, reply, isWanted) => {
-      const counted: Reply = (outcomes) => {
-        for (const { status } of outcomes) counts[status] += 1;
-        return reply(outcomes);
-      };
-      await worker.handle(chunk, counted, isWanted);
     },
   };
 }

@@ -1,11 +1,11 @@
 import { relative, resolve, sep } from 'node:path';
 import { findJsonObject } from '../brand/json-object.ts';
-import { createRowAnswers, statusAt } from '../collector/asked-apis.ts';
-import { createCounts } from '../collector/counts.ts';
+import { createRowAnswers, headAt } from '../collector/asked-apis.ts';
 import type { Field } from '../collector/fields/fields.ts';
 import { recordOf } from '../collector/join.ts';
 import { hasValues } from '../collector/joined-row.ts';
 import type { OutputColumn } from '../collector/output/output-columns.ts';
+import { hasDomain } from '../collector/row-index.ts';
 import type { RunControl } from '../common/run-control.ts';
 import { createPictureFetcher, type PictureFetcher } from '../logos/fetch-picture.ts';
 import { openPictureFolder, type PictureFolder } from '../logos/picture-folder.ts';
@@ -13,8 +13,8 @@ import { type LogoCounts, saveLogos } from '../logos/save-logos.ts';
 import { PROGRESS_MS } from '../watch/events.ts';
 import type { RunView } from '../watch/run-view.ts';
 import type { Stop } from '../worker/stop-switch.ts';
-import { columnsOfAll } from './columns-of-all.ts';
-import type { PlannedRun } from './plan.ts';
+import type { OpenedList } from './open.ts';
+import type { PlannedList } from './plan.ts';
 
 /** The logos of a run. */
 export interface LogosOfRun {
@@ -49,21 +49,22 @@ export interface OpenLogosOptions {
  * @throws BrandfillError `UNWRITABLE_OUTPUT`
  */
 export async function openLogosOf(
-  run: PlannedRun,
+  list: OpenedList,
+  planned: PlannedList,
   { folder: path, field, outFolder }: OpenLogosOptions,
 ): Promise<LogosOfRun> {
-  const folder = await openPictureFolder(path, run.source.file ? [run.source.file] : []);
-  reportProxy(run);
+  const folder = await openPictureFolder(path, list.source.file ? [list.source.file] : []);
+  reportProxy(list);
   const nothing = { saved: 0, kept: 0, missing: 0, reasons: {} };
   return {
-    columns: columnsOf(run, wayFrom(outFolder, path)),
+    columns: columnsOf(planned, wayFrom(outFolder, path)),
     save: async (stopped) => {
       // With a wrong address there is no output either.
       if (stopped?.reason === 'misdirected') {
         return { summary: { folder: path, ...nothing }, stopped: undefined };
       }
-      const signal = signalOf(run);
-      const counts = await fetchLogos(run, { folder, field, signal });
+      const signal = signalOf(list);
+      const counts = await fetchLogos(list, planned, { folder, field, signal });
       const isInterrupted = stopped === undefined && signal.aborted;
       return {
         summary: { folder: path, ...counts },
@@ -74,7 +75,7 @@ export async function openLogosOf(
 }
 
 /** Fires when the run is to stop, for any reason. */
-function signalOf({ context: { signal, control } }: PlannedRun): AbortSignal {
+function signalOf({ context: { signal, control } }: OpenedList): AbortSignal {
   return control ? AbortSignal.any([signal, control.stopped]) : signal;
 }
 
@@ -84,7 +85,7 @@ function wayFrom(outFolder: string, folder: string): string {
   return way === '' ? '' : `${way}/`;
 }
 
-function columnsOf({ store }: PlannedRun, way: string): readonly OutputColumn[] {
+function columnsOf({ apis: [{ store }] }: PlannedList, way: string): readonly OutputColumn[] {
   return [
     {
       name: 'logo_file',
@@ -110,7 +111,7 @@ function columnsOf({ store }: PlannedRun, way: string): readonly OutputColumn[] 
  * Reports that a proxy is not used: the check of addresses has no effect when a proxy makes the
  * connection.
  */
-function reportProxy({ context }: PlannedRun): void {
+function reportProxy({ context }: OpenedList): void {
   const proxies = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY'];
   if (!proxies.some((name) => process.env[name])) return;
   const message =
@@ -137,10 +138,10 @@ const LARGEST_BYTES = 1_000_000;
  * pacer, because they do not go to the API.
  */
 async function fetchLogos(
-  run: PlannedRun,
+  { job, context, closer, now }: OpenedList,
+  planned: PlannedList,
   { folder, field, signal }: FetchLogosOptions,
 ): Promise<LogoCounts> {
-  const { job, context, store, closer } = run;
   const { logosSvg, refresh = false } = job.settings;
   // The API may be in a private network, as it was chosen by whoever runs this.
   const ownOrigin = job.endpoint.origin;
@@ -153,7 +154,7 @@ async function fetchLogos(
     }),
   );
   let total = 0;
-  for await (const domains of foundIn(run)) total += domains.length;
+  for await (const domains of foundIn(planned)) total += domains.length;
   let latest: LogoCounts = { saved: 0, kept: 0, missing: 0, reasons: {} };
   const show = (): void => {
     const { saved, kept, missing } = latest;
@@ -167,18 +168,18 @@ async function fetchLogos(
   signal.addEventListener('abort', interrupted);
   try {
     return await saveLogos({
-      domains: () => foundIn(run),
-      answerOf: answersOf(run),
+      domains: () => foundIn(planned),
+      answerOf: answersOf(planned),
       valueOf: (answer) => field.valueOf(answer),
-      notes: store.logos,
+      notes: planned.apis[0].store.logos,
       folder,
       fetcher: whileOpen(fetcher, context.control),
       concurrency: AT_ONCE,
       perHost: PER_HOST,
       ownOrigin,
       signal,
-      now: run.now,
-      startedAtMs: run.now(),
+      now,
+      startedAtMs: now(),
       refresh,
       missingCountsMs: job.settings.freshNotFound,
       onDone: (counts) => {
@@ -193,27 +194,25 @@ async function fetchLogos(
 }
 
 /** The answer of a domain as JSON: that of the first API that found it, with its columns where there are several. */
-function answersOf({ apis, store }: PlannedRun): (domain: string) => string | undefined {
-  if (apis.length === 1) return (domain) => store.find(domain)?.json;
+function answersOf({ apis }: PlannedList): (domain: string) => string | undefined {
   const answers = createRowAnswers({ apis, keepsStale: false });
-  const fields = columnsOfAll(apis);
   return (domain) => {
     const { outcome, at } = answers(domain);
+    if (apis.length === 1) return outcome?.json;
     const answer = findJsonObject(outcome?.json ?? '');
-    return answer && JSON.stringify(recordOf(answer, fields[at] ?? [], true));
+    return answer && JSON.stringify(recordOf(answer, apis[at]?.fields ?? [], true));
   };
 }
 
 const DOMAINS_AT_A_TIME = 200;
 
 /** All domains of the list with an answer that counts. */
-async function* foundIn({ index, apis }: PlannedRun): AsyncGenerator<readonly string[]> {
-  const seen = createCounts();
+async function* foundIn({ index, apis }: PlannedList): AsyncGenerator<readonly string[]> {
   let some: string[] = [];
   for await (const rows of index.read()) {
-    for (const { kind, text } of rows) {
-      if ((kind !== 'due' && kind !== 'known') || seen.add(text) > 1) continue;
-      if (apis.some((api) => statusAt(api, text) === 'found')) some.push(text);
+    for (const { isFirst, text, kind } of rows) {
+      if (!isFirst || !hasDomain({ kind })) continue;
+      if (apis.some((api) => headAt(api, text)?.status === 'found')) some.push(text);
     }
     if (some.length < DOMAINS_AT_A_TIME) continue;
     yield some;

@@ -1,16 +1,40 @@
+import { isDueAt } from '../collector/asked-apis.ts';
+import { type Order, readOrder } from '../collector/produce.ts';
+import { type RowIndex, viewOf } from '../collector/row-index.ts';
 import { unlessAborted } from '../common/lifetime.ts';
+import type { Progress } from '../watch/events.ts';
+import type { FoundOut } from '../watch/findings.ts';
+import type { RunView } from '../watch/run-view.ts';
 import type { Stop } from '../worker/stop-switch.ts';
-import { forgetSpent } from './bounds.ts';
+import type { ApiOfRun } from './apis.ts';
+import {
+  callsTaken,
+  forgetSpent,
+  isInterrupted,
+  isNamed,
+  readLeft,
+  startLedgers,
+} from './bounds.ts';
 import type { LogosOfRun, SavedLogos } from './logos.ts';
-import { type LookupTotals, lookUpAll } from './lookups/look-up-all.ts';
-import type { PlannedRun } from './plan.ts';
+import { startReportingProgress } from './lookups/progress.ts';
+import { LookupSession } from './lookups/session.ts';
+import type { OpenedList } from './open.ts';
+import { type PlannedList, readLeftOfAll } from './plan.ts';
 import { assertCallsArePossible, withinLimits } from './process-limits.ts';
 
-/** A run whose lookups are over. */
-export interface LookedUpRun extends PlannedRun {
-  readonly totals: LookupTotals;
+/** What the lookups of a run came to. */
+export interface LookedUp {
+  /** What no event has said of them. */
+  readonly totals: Pick<
+    RunView,
+    'lookups' | 'stopped' | 'limit' | 'callsPer' | 'pendingUntilMs' | 'sources'
+  > & { readonly foundOut: readonly FoundOut[] };
+  /** Why each API was not asked further, in their order. */
+  readonly stops: readonly (Stop | undefined)[];
+  /** How far they were when no more was asked. */
+  readonly ended: Progress;
   /** Undefined when no logos were to be saved. */
-  readonly logos: (Pick<LogosOfRun, 'columns'> & Pick<SavedLogos, 'summary'>) | undefined;
+  readonly logos?: (Pick<LogosOfRun, 'columns'> & Pick<SavedLogos, 'summary'>) | undefined;
 }
 
 /**
@@ -19,44 +43,144 @@ export interface LookedUpRun extends PlannedRun {
  * @param outFolder the folder of the output, for paths that are relative to it
  * @throws the signal's reason when it fires before the first call
  */
-export async function lookUp(run: PlannedRun, outFolder = '.'): Promise<LookedUpRun> {
-  await confirmCalls(run);
-  assertCallsArePossible(run.plan);
-  const logos = await openLogos(run, outFolder);
-  const totals = await askAll(run);
-  throwIfNothingAsked(totals, run);
+export async function lookUp(
+  list: OpenedList,
+  planned: PlannedList,
+  outFolder = '.',
+): Promise<LookedUp> {
+  await confirmCalls(list, planned);
+  assertCallsArePossible(planned.plan);
+  const logos = await openLogos(list, planned, outFolder);
+  const lookedUp = await askAll(list, planned);
+  throwIfNothingAsked(list, lookedUp);
+  const { totals } = lookedUp;
   const saved = await logos?.save(totals.stopped);
   return {
-    ...run,
+    ...lookedUp,
     totals: { ...totals, stopped: totals.stopped ?? saved?.stopped },
     logos: logos && saved && { columns: logos.columns, summary: saved.summary },
   };
 }
 
-/** Asks the one API of a run, or each of several in turn. */
-async function askAll(run: PlannedRun): Promise<LookupTotals> {
-  const { job, context } = run;
-  if (run.apis.length > 1) return await (await import('./ask-each.ts')).askEach(run);
-  return await lookUpAll({ ...run, job: withinLimits(job, context) });
+/**
+ * Asks each API in turn, about what those before do not know. Each has a session of its own, with its queue,
+ * pace and bounds, in which only the rows are due that are due there.
+ *
+ * ```text
+ *   first: session ──▶ second: those of its rows that are due there ──▶ third …
+ *     └─ stopped by its key, its quota, an outage, a bound ──▶ the others go on
+ *     └─ the run is interrupted, or its store fails ──▶ no other is asked
+ * ```
+ */
+async function askAll(list: OpenedList, planned: PlannedList): Promise<LookedUp> {
+  const { job, context, now, startedAtMs } = list;
+  const { apis, plan, domains } = planned;
+  if (!isNamed(list)) await forgetAll(planned, undefined);
+  const { concurrency } = withinLimits(job, context).settings;
+  const sessions: LookupSession[] = [];
+  const progress = startReportingProgress(list, planned, sessions);
+  try {
+    for (const [at, api] of apis.entries()) {
+      const index = plan.lookups === 0 ? NO_ROWS : indexAt(planned, at);
+      const { store } = api;
+      const order = await readOrder(index, (domain) => store.findHead(domain)?.fetchedAtMs ?? 0);
+      const settings = { ...api.job.settings, concurrency, maxCalls: await boundOf(api, planned) };
+      const bounded = { ...api, job: { ...api.job, settings } };
+      const rowsOf = domains.of;
+      const session = new LookupSession(bounded, { due: order.lookups, rowsOf, startedAtMs, now });
+      sessions.push(session);
+      await ask(session, { index, order, isRest: at > 0 });
+      if (isInterrupted(session.stopped) || context.signal.aborted) break;
+    }
+    const ended = progress.reportEnd();
+    const stops = apis.map((_, at) => (sessions[at] ?? sessions.at(-1))?.stopped);
+    const pending = sessions.flatMap(({ parking }) => parking.comeBackAtMs ?? []);
+    const [only] = apis.length === 1 ? sessions : [];
+    const totals = {
+      lookups: ended.lookups,
+      stopped: stops.find(isInterrupted) ?? stops.find((stop) => stop !== undefined),
+      limit: only?.limit,
+      callsPer: only?.callsPer,
+      pendingUntilMs: pending.length === 0 ? undefined : Math.max(...pending),
+      foundOut: sessions.map(({ foundOut }) => foundOut),
+      ...(ended.sources && { sources: ended.sources }),
+    };
+    return { totals, stops, ended };
+  } finally {
+    progress.close();
+  }
+}
+
+const NO_ROWS: PlannedList['index'] = { read: async function* () {} };
+
+/** The index as one of the APIs sees it, now that those before it have answered. */
+function indexAt({ apis, index }: PlannedList, at: number): PlannedList['index'] {
+  if (apis.length === 1) return index;
+  return viewOf(index, (row) =>
+    row.kind === 'due' && !isDueAt(apis, at, row.text) ? { ...row, kind: 'known' } : row,
+  );
+}
+
+/** The most calls that an API may get, with what the bound over all of them leaves it. */
+async function boundOf(api: ApiOfRun, { apis }: PlannedList): Promise<number | undefined> {
+  const { maxCalls = Infinity } = api.job.settings;
+  const most = Math.min(maxCalls, (await readLeftOfAll(apis)) + (await callsTaken(api)));
+  return most === Infinity ? undefined : most;
+}
+
+interface Asked {
+  readonly index: Pick<RowIndex, 'read'>;
+  readonly order: Order;
+  /** Whether others were asked before. */
+  readonly isRest: boolean;
+}
+
+/** Makes the lookups of a session, if there are any. */
+async function ask(session: LookupSession, { index, order, isRest }: Asked): Promise<void> {
+  const { api, due, isShared } = session;
+  const endListening = session.listen();
+  try {
+    const ledgers = await startLedgers(api);
+    if (due === 0 && !isShared) return await session.countCalls(ledgers.callsPer);
+    const left = await readLeft(api);
+    const { size = 1 } = api.job.endpoint.profile?.batch ?? {};
+    const passes = order.passes(Math.min(due, left.calls, left.callsPer) * size);
+    const first = api.store.hasAnswers() ? [] : order.first;
+    // Loaded here, so that a run without lookups need not wait for it.
+    const { askApi } = await import('./lookups/ask-api.ts');
+    await askApi(session, { index, first, passes, ledgers, isRest });
+  } finally {
+    endListening();
+  }
 }
 
 /** Ends a run: the next one of its name has the bounds anew, unless this one was interrupted. */
-export async function forgetAll(run: PlannedRun, stopped: Stop | undefined): Promise<void> {
-  for (const { job, store } of run.apis) await forgetSpent({ ...run, job, store }, stopped);
+export async function forgetAll(
+  { apis }: Pick<PlannedList, 'apis'>,
+  stopped: Stop | undefined,
+): Promise<void> {
+  for (const api of apis) await forgetSpent(api, stopped);
 }
 
 // Parts that few runs need are loaded on demand.
-async function openLogos(run: PlannedRun, outFolder: string): Promise<LogosOfRun | undefined> {
-  const { logos: folder, logoField: field } = run.job.settings;
+async function openLogos(
+  list: OpenedList,
+  planned: PlannedList,
+  outFolder: string,
+): Promise<LogosOfRun | undefined> {
+  const { logos: folder, logoField: field } = list.job.settings;
   if (folder === undefined || field === undefined) return undefined;
   const { openLogosOf } = await import('./logos.ts');
-  return await openLogosOf(run, { folder, field, outFolder });
+  return await openLogosOf(list, planned, { folder, field, outFolder });
 }
 
 /**
  * @throws an `AbortError` when `confirm` returns false; the signal's reason when it fires before
  */
-async function confirmCalls({ job, context, plan, store }: PlannedRun): Promise<void> {
+async function confirmCalls(
+  { job, context }: OpenedList,
+  { plan, apis: [{ store }] }: PlannedList,
+): Promise<void> {
   const { yes = false } = job.settings;
   const { confirm, signal } = context;
   if (!yes && confirm && plan.calls > 0) {
@@ -78,7 +202,8 @@ async function confirmCalls({ job, context, plan, store }: PlannedRun): Promise<
  *
  * @throws the signal's reason
  */
-function throwIfNothingAsked({ stopped, calls }: LookupTotals, { job, context }: PlannedRun): void {
+function throwIfNothingAsked({ job, context }: OpenedList, { totals, ended }: LookedUp): void {
   if (context.isTrial || job.settings.queue !== undefined) return;
-  if (stopped?.reason === 'interrupted' && calls === 0) context.signal.throwIfAborted();
+  if (totals.stopped?.reason === 'interrupted' && ended.calls === 0)
+    context.signal.throwIfAborted();
 }

@@ -32,7 +32,6 @@ export interface OpenedList {
   readonly key: RowColumn | undefined;
   /** Which rows are looked up, if not all. */
   readonly where: WhereRows | undefined;
-  readonly startedMs: number;
   readonly startedAtMs: number;
   /** The present time of the run, in milliseconds since 1970. Never goes back. */
   readonly now: () => number;
@@ -45,7 +44,7 @@ export async function open(
   { context, closer }: Pick<OpenedList, 'context' | 'closer'>,
 ): Promise<OpenedList> {
   const now = createRunTime();
-  const started = { startedMs: performance.now(), startedAtMs: now(), now };
+  const started = { startedAtMs: now(), now };
   const notifyAll = (messages: readonly string[] = []): void => {
     for (const message of messages) context.onEvent({ type: 'notice', message });
   };

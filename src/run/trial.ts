@@ -11,11 +11,12 @@ import { describeWhen } from '../profile/rules.ts';
 import { wordOf } from '../profile/samples.ts';
 import type { ListInput } from '../rows/open-list.ts';
 import { type Stop, stopForWait } from '../worker/stop-switch.ts';
-import { finish, type RanTo } from './enrich.ts';
-import { type JoinedRun, joinRows } from './join.ts';
-import { lookUp } from './look-up.ts';
+import { openApis } from './apis.ts';
+import { type RanTo, ranTo } from './enrich.ts';
+import { type JoinedRows, joinRows } from './join.ts';
+import { type LookedUp, lookUp } from './look-up.ts';
 import { open } from './open.ts';
-import { openStoresOf, plan as planOf } from './plan.ts';
+import { type PlannedList, plan as planOf } from './plan.ts';
 import type { RunContext } from './run-context.ts';
 
 /** What came of a domain that was tried. */
@@ -84,20 +85,20 @@ export const TRIAL_COLUMN = '(domain)';
 /** Looks one domain up, as a run of a list with this one row would. */
 export async function runToTrial(domain: string, job: Job, outside: RunContext): Promise<Trial> {
   const answers: TrialAnswer[] = [];
-  const { tried, ranTo, totals, plan } = await runToTried([{ [TRIAL_COLUMN]: domain }], job, {
+  const { tried, ranTo, ended, plan } = await runToTried([{ [TRIAL_COLUMN]: domain }], job, {
     ...outside,
     onCall: ({ meaning }, { profile }) => answers.push(explain(meaning, profile)),
   });
   const [only] = tried;
   if (!only) throw new TypeError('a list of one row has a row');
-  const { calls, throttled, elapsedMs } = totals;
+  const { calls, throttled, lookupMs: elapsedMs } = ended;
   const isFromStore = plan.lookups === 0;
   const { stopped } = ranTo;
   return { ...only, domain, isFromStore, calls, throttled, elapsedMs, stopped, answers };
 }
 
 /** Few domains that somebody waits for, and the run that asked about them. */
-export interface TriedRun extends Pick<JoinedRun, 'plan' | 'totals'> {
+interface TriedRun extends Pick<PlannedList, 'plan'>, Pick<LookedUp, 'ended'> {
   readonly tried: readonly Tried[];
   readonly ranTo: RanTo;
 }
@@ -129,25 +130,26 @@ export async function runToTried(
   };
   try {
     const list = await open(input, job, { context, closer });
-    const stores = await openStoresOf(job, context);
-    closer.add(stores[0]);
-    const joined = await joinRows(await lookUp(await planOf(list, stores)));
+    const planned = await planOf(list, await openApis(list));
+    const lookedUp = await lookUp(list, planned);
+    const joined = await joinRows(list, planned, lookedUp);
     const tried = new Map<string, Tried>();
     for await (const rows of joined.rows) {
       for (const row of rows.filter(isListed)) {
-        if (!tried.has(row.domain)) tried.set(row.domain, triedOf(row, joined));
+        if (!tried.has(row.domain)) tried.set(row.domain, triedOf(row, planned, joined));
       }
     }
-    const ranTo = await finish(joined);
-    const stopped = outside.signal.aborted ? ranTo.stopped : (tooLong ?? ranTo.stopped);
-    const { plan, totals } = joined;
-    return { tried: [...tried.values()], ranTo: { ...ranTo, stopped }, plan, totals };
+    const ran = ranTo(list, lookedUp, joined);
+    const stopped = outside.signal.aborted ? ran.stopped : (tooLong ?? ran.stopped);
+    const { plan } = planned;
+    const { ended } = lookedUp;
+    return { tried: [...tried.values()], ranTo: { ...ran, stopped }, plan, ended };
   } finally {
     await closer.close();
   }
 }
 
-function triedOf(row: JoinedRow, { apis, columns }: JoinedRun): Tried {
+function triedOf(row: JoinedRow, { apis }: PlannedList, { columns }: JoinedRows): Tried {
   const { domain, status, reason, outcome, fetchedAtMs } = row;
   const isFound = status === 'found';
   return {

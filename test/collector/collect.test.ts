@@ -49,9 +49,8 @@ describe('createCollector', () => {
     expect(puts).toEqual([OUTCOME]);
   });
 
-  it('never dates an outcome before the run or after now, and reports it as it was dated', async () => {
+  it('never dates an outcome before the run or after now', async () => {
     const dates: number[] = [];
-    const reported: number[] = [];
     const collect = createCollector({
       store: {
         put: async ({ fetchedAtMs }) => void dates.push(fetchedAtMs),
@@ -59,7 +58,7 @@ describe('createCollector', () => {
       outstanding: new Set(['1.com', '6.com', '99.com']),
       startedAtMs: 5_000,
       now: () => 9_000,
-      onOutcome: ({ fetchedAtMs }) => reported.push(fetchedAtMs),
+      onOutcome: () => {},
     });
     const dated = (fetchedAtMs: number): Outcome => ({
       ...OUTCOME,
@@ -68,6 +67,5 @@ describe('createCollector', () => {
     });
     await collect([dated(1_000), dated(6_000), dated(99_000)]);
     expect(dates).toEqual([5_000, 6_000, 9_000]);
-    expect(reported).toEqual([1_000, 6_000, 99_000]);
   });
 });

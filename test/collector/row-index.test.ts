@@ -10,6 +10,7 @@ it('an index gives back what was appended, in its order, as often as asked, and 
     sizeBytes: at % 7 === 0 ? 2 ** 40 : at,
     fields: at * 3,
     text: ['acme.com', '', 'single_label', `${'x'.repeat(240)}.com`][at % 4] ?? '',
+    isFirst: at % 11 === 0,
     ...(at % 3 === 0 && { key: at.toString(16) }),
   });
   const rows = Array.from({ length: 900 }, (_, at) => row(at));

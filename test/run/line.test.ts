@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { createLine } from '../../src/run/plan.ts';
+import { createLine } from '../../src/collector/produce.ts';
 
 /** Asks about so many domains of a list, in the order of a run; returns them. */
 function runWith(list: readonly string[], askedAtMs: Map<string, number>, budget: number) {

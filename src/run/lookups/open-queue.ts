@@ -1,26 +1,23 @@
 import type { CallLedger } from '../../calls/budget.ts';
-import type { LookupQueue, Reply, Stall } from '../../calls/lookup-queue.ts';
-import { type Closer, createCloser } from '../../common/lifetime.ts';
+import type { LookupQueue, Stall } from '../../calls/lookup-queue.ts';
+import { countOf } from '../../common/format.ts';
+import { type Closable, createCloser } from '../../common/lifetime.ts';
 import { callsIdOf, nameApi } from '../../profile/job.ts';
 import { createInProcessQueue } from '../../queue/in-process.ts';
 import { lookupsAtOnce } from '../../worker/batches.ts';
 import type { SharedPace } from '../../worker/redis-pace.ts';
 import { countingOf, isInterrupted, isNamed, type Ledgers, runIdOf } from '../bounds.ts';
-import type { LookingUp } from './looking-up.ts';
+import type { LookupSession } from './session.ts';
 
 interface OpenQueueOptions {
   /** What the run's store counts. */
-  readonly ledgers: Ledgers;
-  /** Receives the outcomes. */
-  readonly collect: Reply;
-  /** Called with domains under way that an earlier run of the list gave out. */
-  readonly onEarlier: (domains: readonly string[]) => void;
+  readonly bounds: Ledgers['own'];
   /** Called when the run needs no worker any more. */
   readonly onOver: () => void;
 }
 
 /** An open queue with its chunk size and shared state. */
-export interface OpenedQueue {
+export interface OpenedQueue extends Closable {
   readonly queue: LookupQueue;
   /** The number of domains in a chunk. */
   readonly chunkSize: () => number;
@@ -30,7 +27,6 @@ export interface OpenedQueue {
   readonly callLedger?: CallLedger | undefined;
   /** Why nothing comes from it. @default something comes */
   readonly stall?: () => Stall | undefined;
-  close(): Promise<void>;
 }
 
 /** Small, because chunks need not be sent here, and then few domains are under way at once. */
@@ -44,40 +40,42 @@ const SMALLEST_CHUNK = 10;
 const CHUNK_SECONDS = 0.5;
 
 /** Opens the queue that the settings name: on Redis, or in this process. */
-export async function openQueueOf(run: LookingUp, options: OpenQueueOptions): Promise<OpenedQueue> {
-  const { job } = run;
-  const { collect } = options;
-  if (job.settings.queue !== undefined)
-    return await openSharedQueue(job.settings.queue, run, options);
+export async function openQueueOf(
+  session: LookupSession,
+  options: OpenQueueOptions,
+): Promise<OpenedQueue> {
+  const { settings, endpoint } = session.api.job;
+  if (settings.queue !== undefined) return await openSharedQueue(settings.queue, session, options);
   // A chunk may wait long for its last domain. With as many chunks as callers, no caller is idle.
-  const window = lookupsAtOnce(job.settings.concurrency, job.endpoint) + 1;
-  const queue = createInProcessQueue({ collect, window });
+  const window = lookupsAtOnce(settings.concurrency, endpoint) + 1;
+  const queue = createInProcessQueue({ collect: session.parking.collect, window });
   return { queue, chunkSize: () => CHUNK_SIZE_HERE, close: () => queue.close() };
 }
 
 async function openSharedQueue(
   url: string,
-  run: LookingUp,
-  options: OpenQueueOptions,
+  session: LookupSession,
+  { bounds, onOver }: OpenQueueOptions,
 ): Promise<OpenedQueue> {
   // Loaded here, so that a run without Redis need not wait for it.
   const { openQueueServer, openRunQueue, ...shared } = await import('../../queue/index.ts');
-  const { job, plan, context, stopSwitch, outstanding } = run;
+  const { api, due, stopSwitch, outstanding, parking } = session;
+  const { job, context } = api;
   const { onEvent, onQueues, control } = context;
   const { workers, rate } = job.settings;
   const concurrency = lookupsAtOnce(job.settings.concurrency, job.endpoint);
   const onNotice = (message: string): void => onEvent({ type: 'notice', message });
-  const closer: Closer = createCloser();
+  const closer = createCloser();
   try {
     const redis = closer.add(await openQueueServer({ url, onNotice }));
     const { queueName } = job.endpoint;
     const workersThere = (await shared.findServing(redis.client, queueName)).workers + workers;
-    const fairShare = Math.ceil(plan.lookups / (CHUNKS_PER_WORKER * Math.max(1, workersThere)));
+    const fairShare = Math.ceil(due / (CHUNKS_PER_WORKER * Math.max(1, workersThere)));
     const largest = Math.max(1, Math.min(LARGEST_CHUNK, fairShare));
     const slots = Math.ceil((2 * concurrency) / largest);
     const startedMs = performance.now();
     const chunkSize = (): number => {
-      const perSecond = run.tally.done / ((performance.now() - startedMs) / 1_000);
+      const perSecond = session.done / ((performance.now() - startedMs) / 1_000);
       const own = Math.ceil((perSecond * CHUNK_SECONDS) / Math.max(1, workersThere));
       return Math.min(largest, Math.max(SMALLEST_CHUNK, own));
     };
@@ -86,21 +84,26 @@ async function openSharedQueue(
     const chunks = Math.max(SMALLEST_WINDOW, CHUNKS_PER_WORKER * slots * workersThere);
     const queue = closer.add(
       await openRunQueue({
-        ...options,
         redis,
         api: nameApi(job.settings),
         queue: queueName,
-        run: runIdOf(run),
-        isNamed: isNamed(run),
+        run: runIdOf(api),
+        isNamed: isNamed(api),
+        collect: parking.collect,
         outstanding,
         control,
         concurrency,
         window: () => chunks * chunkSize(),
         rate: rate === 'auto' ? undefined : rate,
-        bounds: options.ledgers.own,
+        bounds,
         counting: countingOf(job.endpoint),
-        onSpent: (spent) => run.tally.spend(spent),
+        onSpent: (spent) => session.spend(spent),
         onUsedUp: (reason) => stopSwitch.stop({ reason }),
+        onEarlier: (domains) => {
+          const message = `An earlier run of this list did not end and left ${countOf(domains.length, 'lookup')} to workers; this one takes up what they find.`;
+          onEvent({ type: 'notice', message, level: 'info' });
+        },
+        onOver,
         isInterrupted: () => isInterrupted(stopSwitch.stopped),
         callsMade: () => 0,
         signal: stopSwitch.noNewCall,

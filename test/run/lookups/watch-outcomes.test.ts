@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../../src/calls/outcome.ts';
-import { watchOutcomes } from '../../../src/run/lookups/open-lookups.ts';
+import { watchOutcomes } from '../../../src/run/lookups/session.ts';
 import { outcomeOf } from '../../store/outcomes.ts';
 
 /** Passes outcomes of a run on, and tells after how many it was stopped, and how many were collected. */
