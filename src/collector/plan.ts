@@ -120,125 +120,155 @@ interface MadePlan {
   readonly extent: Extent;
 }
 
+/** Reads all rows once and finds out, without a call, what has to be done for each. */
+export async function makePlan(options: PlanOptions): Promise<MadePlan> {
+  const { source, format, column, index, signal } = options;
+  const reading = new FirstReading(options);
+  for await (const rows of format.scan(source, column, reading.columns)) {
+    signal.throwIfAborted();
+    await index.append(rows.flatMap((row) => reading.take(row)));
+  }
+  await index.append(reading.end());
+  await source.assertUnchanged();
+  const { planned, domains, maxFields } = reading;
+  return { planned, domains, extent: { maxFields } };
+}
+
 const MOST_EXAMPLES = 3;
 /** More rows than these behind a blank one are no notes below a list. */
 const MOST_BELOW = 50;
+/** So many rows of one company are no list of companies. */
+const SEVERAL = 3;
 
-/** Reads all rows once and finds out, without a call, what has to be done for each. */
-export async function makePlan(options: PlanOptions): Promise<MadePlan> {
-  const { source, format, column, readDomain, look, key, where, index, signal } = options;
-  const { filled = [] } = options;
-  const domains = createCounts();
-  const keyed = key ? [key] : [];
-  const columns = [...keyed, ...(where ? [where.column] : []), ...filled];
-  const invalid = createInvalidRows();
-  let rows = 0;
-  let freshDomains = 0;
-  let freshRows = 0;
-  let invalidRows = 0;
-  let raggedRows = 0;
-  let firstShiftedLine: number | undefined;
-  let firstTakingLine: number | undefined;
-  let passedRows = 0;
-  let maxFields = 0;
-  let oneSite = '';
+/**
+ * The rows of a list, one after the other.
+ *
+ * ```text
+ *   row ──▶ of the list ──▶ counted and indexed
+ *     └─ perhaps below it, or blank ──▶ held ──┬─ a row of the list follows, or too many ──▶ as those of it
+ *                                              └─ the end, or another table ──▶ left as they are
+ * ```
+ */
+class FirstReading {
+  readonly #options: PlanOptions;
+  readonly #counts = {
+    rows: 0,
+    invalidRows: 0,
+    invalidByReason: {} as Record<string, number>,
+    invalidExamples: [] as InvalidRow[],
+    freshDomains: 0,
+    freshRows: 0,
+    raggedRows: 0,
+  };
+  #passedRows = 0;
+  /** What few lists have. */
+  readonly #odd: { firstShiftedLine?: number; firstTakingLine?: number; below?: RowsBelow } = {};
+  #lastSite = '';
+  /** The last rows, which are below the list unless one of it follows. */
+  #held: ScannedRow[] = [];
+  /** Whether these are too many for notes. */
+  #isLong = false;
+  readonly domains = createCounts();
+  maxFields = 0;
 
-  const placeOf = (line: number): RowPlace => (format.workbook ? { sheetRow: line } : { line });
+  constructor(options: PlanOptions) {
+    this.#options = options;
+  }
 
-  function indexRow(row: ScannedRow): IndexedRow {
-    const { sizeBytes, fields } = row;
+  /** The columns whose text is needed besides that of the domain. */
+  get columns(): readonly RowColumn[] {
+    const { key, where, filled = [] } = this.#options;
+    return [key ?? [], where?.column ?? [], filled].flat();
+  }
+
+  get planned(): PlannedRows {
+    const { size } = this.domains;
+    const { rows, invalidRows, freshDomains } = this.#counts;
+    const isOneSite = size === 1 && rows - invalidRows >= SEVERAL;
+    return {
+      ...this.#counts,
+      uniqueDomains: size,
+      lookups: size - freshDomains,
+      ...this.#odd,
+      ...(this.#options.where && { passedRows: this.#passedRows }),
+      ...(isOneSite && { oneSite: this.#lastSite }),
+    };
+  }
+
+  /** Takes a row. Returns the entries of those that are known by now to be of the list, or not. */
+  take(row: ScannedRow): readonly IndexedRow[] {
+    const isBlank = row.fields === 0 || row.isBlank === true;
+    this.#isLong &&= isBlank || row.below === 'perhaps';
+    this.#held.push(row);
+    if (row.below === true) return this.end();
+    const isHeld = row.below === 'perhaps' || (isBlank && this.#held.length > 1);
+    this.#isLong ||= this.#held.length > MOST_BELOW;
+    return isHeld && !this.#isLong ? [] : this.#release().map((one) => this.#index(one));
+  }
+
+  /** The entries of those that are below the list. */
+  end(): readonly IndexedRow[] {
+    return this.#release().map((row) => {
+      const { sizeBytes, fields, isBlank = false, line } = row;
+      if (fields > 0 && !isBlank) {
+        const { rows, ...place } = this.#odd.below ?? { rows: 0, ...this.#placeOf(line) };
+        this.#odd.below = { rows: rows + 1, ...place };
+      }
+      return { kind: fields > 0 ? 'passed' : 'blank', sizeBytes, fields, text: '' };
+    });
+  }
+
+  #release(): readonly ScannedRow[] {
+    const rows = this.#held;
+    this.#held = [];
+    return rows;
+  }
+
+  #placeOf(line: number): RowPlace {
+    return this.#options.format.workbook ? { sheetRow: line } : { line };
+  }
+
+  #index(row: ScannedRow): IndexedRow {
+    const { sizeBytes, fields, others = [] } = row;
+    const { format, key, where, readDomain } = this.#options;
     // Empty lines are left out; rows of nothing but delimiters stay where they are.
     if (fields === 0) return { kind: 'blank', sizeBytes, fields, text: '' };
-    maxFields = Math.max(maxFields, fields);
+    this.maxFields = Math.max(this.maxFields, fields);
     if (row.isBlank) return { kind: 'passed', sizeBytes, fields, text: '' };
-    const id = key ? digitsOf(row.others?.[0]?.trim() ?? '') : undefined;
+    const id = key && digitsOf(others[0]?.trim() ?? '');
     // A cell that may belong to another column is not even read.
     const found = row.shifted ? invalidDomain(row.shifted) : readDomain(row.cell);
-    if (where && !where.values.has(row.others?.[keyed.length]?.trim() ?? '')) {
-      passedRows += 1;
+    if (where && !where.values.has(others[key ? 1 : 0]?.trim() ?? '')) {
+      this.#passedRows += 1;
       const text = 'domain' in found ? found.domain : '';
       return { kind: 'passed', sizeBytes, fields, text, key: id };
     }
-    rows += 1;
-    if (format.isTable && fields !== format.columns.length) raggedRows += 1;
-    if (row.shifted) firstShiftedLine ??= row.line;
-    if (row.mayTakeRows) firstTakingLine ??= row.line;
+    this.#counts.rows += 1;
+    if (format.isTable && fields !== format.columns.length) this.#counts.raggedRows += 1;
+    if (row.shifted) this.#odd.firstShiftedLine ??= row.line;
+    if (row.mayTakeRows) this.#odd.firstTakingLine ??= row.line;
     if ('invalid' in found) {
-      invalidRows += 1;
-      invalid.add({
-        row: rows,
-        ...placeOf(row.line),
-        reason: found.invalid,
-        cell: row.cell,
-      });
+      this.#addInvalid(row, found.invalid);
       return { kind: 'invalid', sizeBytes, fields, text: found.invalid, key: id };
     }
     const { domain: text } = found;
-    const isFirst = domains.add(text) === 1;
-    if (domains.size === 1) oneSite = text;
-    const kind = look(text, isFirst);
-    if (kind !== 'due') {
-      freshRows += 1;
-      if (isFirst) freshDomains += 1;
+    const isFirst = this.domains.add(text) === 1;
+    this.#lastSite = text;
+    const kind = this.#options.look(text, isFirst);
+    if (kind === 'known') {
+      this.#counts.freshRows += 1;
+      if (isFirst) this.#counts.freshDomains += 1;
     }
     return { kind, sizeBytes, fields, text, isFirst, key: id };
   }
 
-  /** The last rows, which are below the list unless one of it follows. */
-  let held: ScannedRow[] = [];
-  /** Whether these are too many for notes. */
-  let isLong = false;
-  let below: RowsBelow | undefined;
-
-  function leaveOut({ sizeBytes, fields, isBlank = false, line }: ScannedRow): IndexedRow {
-    if (fields > 0 && !isBlank) {
-      const { rows, ...place } = below ?? { rows: 0, ...placeOf(line) };
-      below = { rows: rows + 1, ...place };
-    }
-    return { kind: fields > 0 ? 'passed' : 'blank', sizeBytes, fields, text: '' };
+  #addInvalid({ line, cell }: ScannedRow, reason: string): void {
+    const { rows: row, invalidByReason, invalidExamples } = this.#counts;
+    this.#counts.invalidRows += 1;
+    invalidByReason[reason] = (invalidByReason[reason] ?? 0) + 1;
+    if (invalidExamples.length >= MOST_EXAMPLES) return;
+    invalidExamples.push({ row, ...this.#placeOf(line), reason, cell: shorten(cell.trim()) });
   }
-
-  function place(row: ScannedRow): readonly IndexedRow[] {
-    const isBlank = row.fields === 0 || row.isBlank === true;
-    isLong &&= isBlank || row.below === 'perhaps';
-    held.push(row);
-    if (row.below === true) return leaveOutHeld();
-    const isHeld = row.below === 'perhaps' || (isBlank && held.length > 1);
-    isLong ||= held.length > MOST_BELOW;
-    return isHeld && !isLong ? [] : takeHeld().map(indexRow);
-  }
-
-  function takeHeld(): readonly ScannedRow[] {
-    const rows = held;
-    held = [];
-    return rows;
-  }
-
-  const leaveOutHeld = (): readonly IndexedRow[] => takeHeld().map(leaveOut);
-
-  for await (const batch of format.scan(source, column, columns)) {
-    signal.throwIfAborted();
-    await index.append(batch.flatMap(place));
-  }
-  await index.append(leaveOutHeld());
-  await source.assertUnchanged();
-  const planned: PlannedRows = {
-    rows,
-    uniqueDomains: domains.size,
-    invalidRows,
-    invalidByReason: invalid.byReason,
-    invalidExamples: invalid.examples,
-    freshDomains,
-    freshRows,
-    lookups: domains.size - freshDomains,
-    raggedRows,
-    ...(firstShiftedLine !== undefined && { firstShiftedLine }),
-    ...(firstTakingLine !== undefined && { firstTakingLine }),
-    ...(where && { passedRows }),
-    ...(below && { below }),
-    ...(domains.size === 1 && rows - invalidRows >= SEVERAL && { oneSite }),
-  };
-  return { planned, domains, extent: { maxFields } };
 }
 
 const words = new Uint32Array(2);
@@ -250,9 +280,6 @@ function digitsOf(text: string): string {
   hashText(text, 0, words, 0);
   return Array.from(words, (word) => word.toString(16).padStart(WORD_DIGITS, '0')).join('');
 }
-
-/** So many rows of one company are no list of companies. */
-const SEVERAL = 3;
 
 /** Where people find a row. */
 export interface RowPlace {
@@ -275,19 +302,4 @@ export interface InvalidRow extends RowPlace {
   readonly reason: string;
   /** The cell, cut to fit into a message. */
   readonly cell: string;
-}
-
-/** Rows without a domain: how many for each reason, and the first ones. */
-function createInvalidRows() {
-  const byReason: Record<string, number> = {};
-  const examples: InvalidRow[] = [];
-  return {
-    byReason,
-    examples,
-    add: (row: InvalidRow): void => {
-      const { reason, cell } = row;
-      byReason[reason] = (byReason[reason] ?? 0) + 1;
-      if (examples.length < MOST_EXAMPLES) examples.push({ ...row, cell: shorten(cell.trim()) });
-    },
-  };
 }
