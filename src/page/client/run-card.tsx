@@ -1,18 +1,12 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useRef } from 'preact/hooks';
 import { howFar, type RunAction, type RunView } from '../../watch/run-view.ts';
-import {
-  describeWait,
-  ENDINGS,
-  PHASES,
-  STATUSES,
-  type StatusName,
-  seenOf,
-} from '../../watch/words.ts';
+import { describeWait, STATUSES, type StatusName, seenOf } from '../../watch/words.ts';
 import { isOver } from '../board.ts';
 import { Chart } from './chart.tsx';
 import { Button, Figures, Progress, SureButton, Table } from './components.tsx';
 import { costOf, count, counted, duration, rate, share, time } from './format.ts';
+import { phaseOf } from './moment.ts';
 
 const ACTIONS = { pause: 'Pause', resume: 'Go on' } as const;
 
@@ -103,11 +97,6 @@ export function Run({
       </details>
     </>
   );
-}
-
-export function phaseOf({ isPaused, phase, end }: RunView): string {
-  if (isPaused) return 'Paused';
-  return end ? ENDINGS[end] : PHASES[phase];
 }
 
 function aboutOf(view: RunView): string {

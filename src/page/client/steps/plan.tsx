@@ -4,6 +4,7 @@ import { useEffect } from 'preact/hooks';
 import { api, ask } from '../api.ts';
 import { Button, Field, Figures, Note, Progress, Step } from '../components.tsx';
 import { costOf, count, counted, duration, rate } from '../format.ts';
+import { startOf } from '../moment.ts';
 import { type AppState, findView, goTo, useWork } from '../state.ts';
 
 type Plan = Awaited<ReturnType<typeof planOf>>;
@@ -75,17 +76,6 @@ export function PlanStep(props: { readonly id: string; readonly app: AppState })
       />
     </Step>
   );
-}
-
-/** Who presses it has read what it may cost. */
-function startOf({ cost, currency, bill, calls }: Plan, most = Infinity): string {
-  const part = calls === 0 ? 0 : Math.min(1, most / calls);
-  const paid = costOf({
-    cost: cost && cost * part,
-    currency,
-    bill: bill && { ...bill, units: Math.ceil(bill.units * part) },
-  });
-  return paid === undefined ? 'Start' : `Start, for about ${paid}`;
 }
 
 function PlanFigures(props: { readonly plan: Plan; readonly isFree: boolean }): JSX.Element {

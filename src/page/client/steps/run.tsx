@@ -7,7 +7,8 @@ import { isOver } from '../../board.ts';
 import { api, ask, type List, listOf } from '../api.ts';
 import { Button, Choice, FaultNote, Progress, Step, Table } from '../components.tsx';
 import { count, time } from '../format.ts';
-import { phaseOf, Run } from '../run-card.tsx';
+import { canGoOn, closing, phaseOf } from '../moment.ts';
+import { Run } from '../run-card.tsx';
 import { announce, findView, goTo, link, useWork } from '../state.ts';
 
 /** The run of a list while it goes on, and its result. */
@@ -40,7 +41,7 @@ export function RunStep({ id }: { readonly id: string }): JSX.Element {
         <Run view={view} onAsk={live && onAsk} isOpen={live !== undefined}>
           <FaultNote fault={work.fault.value} />
           {live ? (
-            <p class="quiet">{closing(live)}</p>
+            <p class="quiet">{closing(live, link.value)}</p>
           ) : (
             <>
               {/* The first button is what most would do now. */}
@@ -88,26 +89,6 @@ export function RunStep({ id }: { readonly id: string }): JSX.Element {
 
 function leadOf(name: string, of: ListRun['connection'] | undefined): string {
   return of ? `${name}, with ${of.isRehearsal ? 'made-up answers' : of.title}.` : name;
-}
-
-/** Whether this page may be closed, as it is at this moment. */
-function closing({ phase, isPaused }: RunView): string {
-  if (link.value !== 'live')
-    return 'What you see is from before: this page does not hear of the run.';
-  if (isPaused) return 'It is paused, also when you close this page, until somebody lets it go on.';
-  if (phase === 'stopping') return 'It stops: calls under way end, then the rows are written.';
-  return 'You may close this page: it goes on, and is here when you come back.';
-}
-
-/** Whether running it again would ask for more. */
-function canGoOn({ phase, end, statuses }: RunView): boolean {
-  const { failed, pending, skipped, stale } = statuses;
-  return (
-    phase === 'lost' ||
-    end === 'error' ||
-    end === 'interrupted' ||
-    failed + pending + skipped + stale > 0
-  );
 }
 
 /** Says what it does now: those who hear the page do not see the title change. */
