@@ -29,7 +29,7 @@ export class RunJobs {
   readonly #options: RunJobsOptions;
   /** The jobs of domains that are on the queue or at workers. */
   readonly #jobOf = new Map<string, string>();
-  /** Jobs that may not be in Redis yet: it was away, and is asked again. */
+  /** Jobs that may not be in Redis yet: they were not sent, or it was away and is asked again. */
   readonly #onTheirWay = new Set<string>();
   #given = 0;
 
@@ -57,18 +57,17 @@ export class RunJobs {
     for (const domain of domains) this.#jobOf.set(domain, jobId);
     const add = async (): Promise<void> => {
       const [priority = 0] = await this.turns.of([domains.length], this.lookups);
+      signal.throwIfAborted(); // so a stop removes whatever was sent
       const deduplication = { id: jobId, ttl: SENT_AGAIN_MS };
       await this.queue.add(
         LOOKUPS_JOB,
         { domains: [...domains], run },
         { priority, jobId, deduplication },
       );
+      this.#onTheirWay.delete(jobId);
     };
     this.#onTheirWay.add(jobId);
-    redis.insist(add, signal).then(
-      () => this.#onTheirWay.delete(jobId),
-      () => {}, // stopped
-    );
+    redis.insist(add, signal).catch(() => {}); // stopped
   }
 
   /** The lookups of these domains are over. */
@@ -100,10 +99,10 @@ export class RunJobs {
     return adopted;
   }
 
-  /** @returns those that are not at a worker, and are gone now */
+  /** @returns those that are not at a worker, and are gone now, or were never sent */
   async remove(ids: readonly string[]): Promise<ReadonlySet<string>> {
     const removed = await Promise.all(ids.map((id) => this.queue.remove(id)));
-    return new Set(ids.filter((_, at) => removed[at] === 1));
+    return new Set(ids.filter((id, at) => removed[at] === 1 || this.#onTheirWay.has(id)));
   }
 
   /** Jobs that are not there, or failed and will not be split. */

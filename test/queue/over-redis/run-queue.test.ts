@@ -104,6 +104,7 @@ it('a stop takes what no worker has begun off the queue, and awaits the rest', a
   await settled;
   expect(run.collected).toEqual(['a.com']);
   expect([...run.outstanding]).toEqual(['b.com', 'c.com']); // which no worker goes on with
+  expect(await stage.queue.getPrioritizedCount()).toBe(0); // though it was being sent
 });
 
 it.each<[string, { paused?: string; others?: number; workers?: number }, RegExp]>([
