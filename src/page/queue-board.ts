@@ -7,7 +7,7 @@ import {
   readShownWorkers,
   takeFailedAgain,
 } from '../queue/index.ts';
-import { parsed, type RedisServer } from '../queue/redis.ts';
+import { parsed, type RedisServer, tryWriting } from '../queue/redis.ts';
 import { reasonOf } from '../queue/redis-errors.ts';
 import { type RunView, VIEW_VERSION } from '../watch/run-view.ts';
 import { type Board, type BoardSource, EMPTY_BOARD, GONE, isOver, lost } from './board.ts';
@@ -32,6 +32,7 @@ export function showQueue(redis: RedisServer): BoardSource {
   let latest = EMPTY_BOARD;
 
   async function readAll(): Promise<Board> {
+    await tryWriting(client); // or runs and workers would look lost, which cannot say that they are there
     if (performance.now() - schedulesAtMs > SCHEDULES_EVERY_MS) {
       schedules = await kept.list();
       schedulesAtMs = performance.now();

@@ -197,6 +197,11 @@ async function tryRights(client: RedisClient): Promise<void> {
   await client.eval(PROBE, 1, PROBE_KEY);
 }
 
+/** @throws why Redis takes nothing, though it may be read */
+export async function tryWriting(client: RedisClient): Promise<void> {
+  await client.set(PROBE_KEY, '1', 'PX', 1_000);
+}
+
 function parseInfo(text: string): ReadonlyMap<string, string> {
   const lines = text.split(/\r?\n/).filter((line) => line.includes(':'));
   return new Map(lines.map((line) => [line.replace(/:.*/, ''), line.replace(/^[^:]*:/, '')]));

@@ -114,17 +114,22 @@ describe('dashboard --queue', () => {
     expect(workers).toMatchObject([{ state: 'stopped', stopped: expect.stringContaining('401') }]);
   });
 
-  it('says so while Redis answers nothing, and shows what was there before', async () => {
+  it('says so while Redis takes or answers nothing, and shows what was there before', async () => {
     const redis = await useRedis();
     const url = await openDashboard(redis, openFolder());
     await redis.client.sadd(QUEUES_KEY, 'api.test');
     await redis.client.xadd(streamKey('api.test'), '*', 'data', '{}');
     await expect.poll(async () => (await readBoard(url)).queues).toHaveLength(1);
+    const troubleNow = async () => (await readBoard(url)).trouble;
+    await redis.client.config('SET', 'maxmemory', '1mb');
+    await expect.poll(troubleNow).toContain('it is out of memory; raise maxmemory. What is shown');
+    await redis.client.config('SET', 'maxmemory', '0');
+    await expect.poll(troubleNow).toBeUndefined();
     process.kill(redis.pid, 'SIGSTOP');
     const { queues, trouble } = await readBoard(url);
     expect(trouble).toMatch(/does not answer\. What is shown is as it was before\.$/);
     expect(queues).toMatchObject([{ queue: 'api.test', uncollected: 1 }]);
     process.kill(redis.pid, 'SIGCONT');
-    await expect.poll(async () => (await readBoard(url)).trouble).toBeUndefined();
+    await expect.poll(troubleNow).toBeUndefined();
   });
 });
