@@ -1,4 +1,4 @@
-import { Stringifier } from 'csv-stringify';
+import { stringify } from 'csv-stringify/sync';
 import type { CellValue, RawRow } from '../row-format.ts';
 import { type CsvDialect, cellsOfRow, withoutLineEnd } from './csv-dialect.ts';
 import { guardFormula } from './formula.ts';
@@ -11,18 +11,13 @@ export function createCellsWriter(
   delimiter: string,
   escape = '"',
 ): (values: readonly CellValue[], keepsFormulas?: boolean) => string {
-  const writer = new CellWriter({
-    delimiter,
-    escape,
-    record_delimiter: '\n',
-    quoted: true,
-  });
+  const options = { delimiter, escape, quoted: true, eof: false };
   const guarded = (value: CellValue): string =>
     typeof value === 'number' ? String(value) : guardFormula(textOfCell(value)); // -5 is no formula
   // Few cells need quotes. For all of them the library takes a fifth of the time of a whole run.
   const quoted = (cell: string): string =>
     SPECIAL.test(cell) || cell.includes(delimiter) || cell.includes(escape)
-      ? writer.textOf(cell)
+      ? stringify([[cell]], options)
       : cell;
   return (values, keepsFormulas = false) => {
     const textOf = keepsFormulas ? textOfCell : guarded;
@@ -32,22 +27,6 @@ export function createCellsWriter(
 
 /** Signs with a meaning, delimiters too: a spreadsheet may take another one, by its language. */
 const SPECIAL = /[",;\t\r\n]/;
-
-/** Gives the text of each cell as soon as it is written, in quotes. */
-class CellWriter extends Stringifier {
-  #text = '';
-
-  override push(text: string | null): boolean {
-    if (text === null) return super.push(null);
-    this.#text = text;
-    return true;
-  }
-
-  textOf(cell: string): string {
-    this.write([cell]);
-    return this.#text.slice(0, -1); // its line end
-  }
-}
 
 /** The text of a value in a cell, before quoting. */
 export function textOfCell(value: CellValue): string {

@@ -26,8 +26,8 @@ export interface FoundList {
   readonly used: Uint8Array;
   /** Rows of the header and above it that have text. */
   readonly head: readonly SheetRow[];
-  /** The first rows below, and some from all over the list. */
-  readonly sample: readonly SheetRow[];
+  /** The first rows below, and some from all over the list, as they are looked up. */
+  readonly sample: readonly (readonly string[])[];
 }
 
 /** The target of a cell's link. */
@@ -54,18 +54,21 @@ export function createListFinder() {
   const used = new Uint8Array(MOST_COLUMNS);
 
   return {
-    add: (row: SheetRow): void => {
+    /** @returns whether it may be a row of the list */
+    add: (row: SheetRow, isTotals: boolean): boolean => {
       lastContent = Math.max(lastContent, row.lastContent);
       lastVisible = Math.max(lastVisible, row.lastVisible);
       for (const [column, cell] of row.cells.entries()) if (cell !== null) used[column] = 1;
-      if (!row.hasText) return;
+      if (!row.hasText || isTotals) return false;
       lastRow = row.number;
       rows += 1;
       if (rows <= ROWS_AT_START) start.push(row);
       else if (rows % rowsPerFar === 0) far.push(row);
-      if (far.length <= MOST_FAR) return;
-      far = far.filter((_, at) => at % 2 === 0);
-      rowsPerFar *= 2;
+      if (far.length > MOST_FAR) {
+        far = far.filter((_, at) => at % 2 === 0);
+        rowsPerFar *= 2;
+      }
+      return true;
     },
     /** Undefined for an empty sheet. */
     finish: (frame: SheetFrame, linkAt: LinkAt): FoundList | undefined => {
@@ -84,17 +87,14 @@ export function createListFinder() {
         lastVisible,
         used,
         head,
-        sample: [...start.slice(head.length), ...far],
+        sample: addressesIn([...start.slice(head.length), ...far], linkAt),
       };
     },
   };
 }
 
 /** The texts of rows that are looked up. */
-export function addressesIn(
-  rows: readonly SheetRow[],
-  linkAt: LinkAt,
-): readonly (readonly string[])[] {
+function addressesIn(rows: readonly SheetRow[], linkAt: LinkAt): readonly (readonly string[])[] {
   return rows.map(({ cells, number }) =>
     cells.map((cell, column) => addressOfCell(cell, linkAt(number, column))),
   );

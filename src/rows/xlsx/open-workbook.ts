@@ -5,8 +5,8 @@ import { listNames, shorten } from '../columns/names.ts';
 import { findOtherArchive } from '../other-formats.ts';
 import { unreadable } from '../source.ts';
 import { type SpoolOptions, spool } from '../spool.ts';
-import { MOST_ROWS, type SheetCell } from './cell.ts';
-import { addressesIn, createListFinder, type LinkAt } from './list-finder.ts';
+import { MOST_ROWS } from './cell.ts';
+import { createListFinder, type LinkAt } from './list-finder.ts';
 import {
   asBroken,
   normalizePath,
@@ -18,6 +18,8 @@ import {
   tooLarge,
 } from './package.ts';
 import {
+  lineOf,
+  newFrame,
   readSharedStrings,
   readSheet,
   type SheetFrame,
@@ -34,24 +36,6 @@ export interface OpenWorkbookOptions extends SpoolOptions {
   readonly name: string;
   /** The sheet of the list. @default the first that is visible and not empty */
   readonly sheet: string | undefined;
-}
-
-/**
- * A row as it is kept between the two readings, as a line of JSON: its number, its place in the bytes
- * of the sheet, the column of its last cell, its contents, and the columns of those that were filled in.
- */
-export type RowLine = [
-  number: number,
-  start: number,
-  end: number,
-  lastCell: number,
-  cells: readonly SheetCell[],
-  filled?: readonly number[],
-];
-
-export function lineOf({ number, start, end, lastCell, cells }: SheetRow): string {
-  const line: RowLine = [number, start, end, lastCell, cells];
-  return `${JSON.stringify(line)}\n`;
 }
 
 /**
@@ -73,15 +57,20 @@ export async function openWorkbook(handle: FileHandle, options: OpenWorkbookOpti
       ? await readSharedStrings(pack.read(stringsPath))
       : () => undefined;
     const styles = stylesPath === undefined ? [] : readStyles(await pack.readText(stylesPath));
+    const reading = { findText, styles, is1904 };
     for (const sheet of candidates) {
-      const found = await findList(pack, sheet, { ...options, findText, styles, is1904 });
-      if (!found) continue;
+      const opened = await openSheet(pack, sheet, reading);
+      const rows = await spool(opened.lines(), options);
+      const list = opened.find();
+      if (!list) {
+        await rows.close();
+        continue;
+      }
       /** The names of all sheets, and which of the others have a list too, unless one was named. */
       const names = sheets.map((sheet) => sheet.name);
-      const reading = { ...options, findText, styles, is1904 };
       const others = sheets.filter((other) => other !== sheet && options.sheet === undefined);
-      const lists = await findLists(pack, others.slice(0, MOST_LOOKED_AT), reading);
-      return { ...found, workbookPath, sheets: names, otherLists: lists };
+      const otherLists = await findLists(pack, others.slice(0, MOST_LOOKED_AT), reading);
+      return { ...list, pack, sheet, styles, rows, workbookPath, sheets: names, otherLists };
     }
     const [{ name: first } = { name: '' }, ...more] = candidates;
     const what = more.length > 0 ? 'all of its sheets are' : `its sheet '${shorten(first)}' is`;
@@ -129,41 +118,21 @@ export interface OtherList {
 /** The sheets that have a column of domains too, by their first rows. */
 async function findLists(pack: Package, sheets: readonly SheetPart[], options: SheetOptions) {
   const lists: OtherList[] = [];
-  for (const { path, name, isHidden } of sheets) {
+  for (const part of sheets) {
     try {
-      const { columns, sample } = (await readStart(pack, path, options)) ?? {
-        columns: [],
-        sample: [],
-      };
-      const column = guessDomainColumn(columns, addressesIn(sample, NO_LINKS));
-      const sheet = isHidden ? `${name} (hidden)` : name;
+      const opened = await openSheet(pack, part, options);
+      for await (const _ of opened.lines(ROWS_LOOKED_AT));
+      const { columns = [], sample = [] } = opened.find() ?? {};
+      const column = guessDomainColumn(columns, sample);
+      const sheet = part.isHidden ? `${part.name} (hidden)` : part.name;
       if (column?.example !== undefined) lists.push({ sheet, column: column.name });
     } catch {} // what is damaged there does not matter here
   }
   return lists;
 }
 
-const NO_LINKS: LinkAt = () => undefined;
-
-async function readStart(pack: Package, path: string, options: SheetOptions) {
-  const frame = newFrame();
-  const finder = createListFinder();
-  let rows = 0;
-  for await (const batch of readSheet(pack.read(path), frame, options)) {
-    for (const row of batch) finder.add(row);
-    rows += batch.length;
-    if (rows >= ROWS_LOOKED_AT) break;
-  }
-  return finder.finish(frame, NO_LINKS);
-}
-
-function newFrame(): SheetFrame {
-  const counts = { uncalculated: 0, rich: 0 };
-  return { prefix: '', columns: [], merges: [], spills: [], ...counts, links: [] };
-}
-
-async function findList(pack: Package, sheet: SheetPart, options: SheetOptions & SpoolOptions) {
-  const { path } = sheet;
+/** Opens a sheet: first its rows are read, then its list is found. */
+async function openSheet(pack: Package, { path }: SheetPart, options: SheetOptions) {
   const targets = new Map<string, string>();
   for (const { kind, isExternal, id, target } of await readRelations(pack, path)) {
     if (kind === 'hyperlink' && isExternal) targets.set(id, target);
@@ -180,25 +149,24 @@ async function findList(pack: Package, sheet: SheetPart, options: SheetOptions &
     return table !== undefined && first >= table.firstColumn && lastContent <= table.lastColumn;
   }
 
-  async function* lines(): AsyncGenerator<string> {
-    for await (const rows of readSheet(pack.read(path), frame, options)) {
-      let text = '';
-      for (const row of rows) {
-        const isListed = row.hasText && !isTotals(row);
-        finder.add(isListed ? row : { ...row, hasText: false });
-        if (isListed) text += lineOf(row);
+  return {
+    /** Reads the rows, and gives those with text as lines. */
+    lines: async function* (mostRows = MOST_ROWS): AsyncGenerator<string> {
+      let count = 0;
+      for await (const rows of readSheet(pack.read(path), frame, options)) {
+        const listed = rows.filter((row) => finder.add(row, isTotals(row)));
+        if (listed.length > 0) yield listed.map(lineOf).join('');
+        count += rows.length;
+        if (count >= mostRows) return;
       }
-      if (text !== '') yield text;
-    }
-  }
-
-  const rows = await spool(lines(), options);
-  const linkAt = createLinks(frame, targets);
-  const found = finder.finish(frame, linkAt);
-  const { styles } = options;
-  if (found) return { ...found, pack, sheet, frame, styles, tables, linkAt, rows };
-  await rows.close();
-  return undefined;
+    },
+    /** Undefined for an empty sheet. */
+    find: () => {
+      const linkAt = createLinks(frame, targets);
+      const list = finder.finish(frame, linkAt);
+      return list && { ...list, frame, tables, linkAt };
+    },
+  };
 }
 
 /** Finds the target of a cell's link. Of a range that is linked, the cells of its first column are. */

@@ -1,4 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
+import { posix } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Entry } from 'yauzl';
 import yauzl from 'yauzl';
@@ -109,12 +110,7 @@ const DECLARED = /(<\?xml[^>]*encoding=["'])[^"']*/i;
 
 /** A path in a package without `..`, doubled or leading slashes; backslashes are slashes. */
 export function normalizePath(path: string): string {
-  const steps: string[] = [];
-  for (const step of path.split(/[\\/]/)) {
-    if (step === '..') steps.pop();
-    else if (step !== '.' && step !== '') steps.push(step);
-  }
-  return steps.join('/');
+  return posix.join('/', path.replaceAll('\\', '/')).slice(1);
 }
 
 /**

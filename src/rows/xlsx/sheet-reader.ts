@@ -18,7 +18,7 @@ export interface Span {
   readonly end: number;
 }
 
-/** A row of a sheet. Columns count from 0. */
+/** A row of a sheet, which is also what is kept of it between the two readings. Columns count from 0. */
 export interface SheetRow extends Span {
   /** As the sheet counts, from 1. */
   readonly number: number;
@@ -33,6 +33,17 @@ export interface SheetRow extends Span {
   lastVisible: number;
   /** The style of its last cell with content. */
   lastStyle: number;
+  /** The columns of cells that were filled in. @default none */
+  readonly filled?: readonly number[];
+}
+
+/** A row as a line of JSON. */
+export function lineOf(row: SheetRow): string {
+  return `${JSON.stringify(row)}\n`;
+}
+
+export function rowIn(line: string): SheetRow {
+  return JSON.parse(line) as SheetRow;
 }
 
 /** What is around the rows of a sheet. */
@@ -51,6 +62,12 @@ export interface SheetFrame {
   rich: number;
   /** Ranges of linked cells, with the id of their target. */
   readonly links: { readonly range: Range; readonly id: string | undefined }[];
+}
+
+/** Of a sheet that is not yet read. */
+export function newFrame(): SheetFrame {
+  const counts = { uncalculated: 0, rich: 0 };
+  return { prefix: '', columns: [], merges: [], spills: [], ...counts, links: [] };
 }
 
 /** Columns with a format of their own, and where that is said. */

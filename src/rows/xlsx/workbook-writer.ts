@@ -5,9 +5,9 @@ import { type CellValue, isFilled, type TableOutput, type WrittenRow } from '../
 import { type Cutter, createCutter, READ_BYTES } from '../source.ts';
 import { columnName, contains, MOST_COLUMNS, type Range } from './cell.ts';
 import { type NewCell, putCells, valueXml } from './cell-xml.ts';
-import type { OpenedWorkbook, RowLine } from './open-workbook.ts';
+import type { OpenedWorkbook } from './open-workbook.ts';
 import { normalizePath } from './package.ts';
-import type { SheetFrame, Span } from './sheet-reader.ts';
+import { rowIn, type SheetFrame, type Span } from './sheet-reader.ts';
 import { type SheetTable, widened } from './tables.ts';
 import { withAttribute } from './xml.ts';
 
@@ -205,7 +205,7 @@ export class WorkbookOutput implements TableOutput {
   }
 
   #editOf({ raw, cells: values }: WrittenRow): Edit {
-    const [number, start, end, lastCell, own, filled = []] = JSON.parse(raw) as RowLine;
+    const { number, start, end, lastCell, cells: own, filled = [] } = rowIn(raw);
     const ofList = filled.map((column): [number, CellValue] => [column, own[column]]);
     const ours = values.map((value, at): [number, CellValue] => [this.#first + at, value]);
     const edited = (row: string): string => {

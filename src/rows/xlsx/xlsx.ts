@@ -25,8 +25,8 @@ import {
   textOfSheetCell,
   valueOfCell,
 } from './cell.ts';
-import { addressesIn } from './list-finder.ts';
-import { lineOf, type OpenedWorkbook, type RowLine } from './open-workbook.ts';
+import type { OpenedWorkbook } from './open-workbook.ts';
+import { lineOf, rowIn } from './sheet-reader.ts';
 import { assertRewritable, WorkbookOutput } from './workbook-writer.ts';
 
 /**
@@ -52,12 +52,12 @@ export class XlsxList implements RowFormat {
   #domainIndex = -1;
 
   constructor(list: OpenedWorkbook) {
-    const { columns, headerRow, sheet, sheets, linkAt, head, tables, otherLists } = list;
+    const { columns, headerRow, sheet, sheets, sample, head, tables, otherLists } = list;
     this.#list = list;
     this.#isCovered = createCovered(list);
     this.description = `XLSX, sheet '${sheet.name}', header in row ${headerRow}`;
     this.columns = columns;
-    this.sampleRows = addressesIn(list.sample, linkAt);
+    this.sampleRows = sample;
     this.headBytes = head.reduce((sum, row) => sum + Buffer.byteLength(lineOf(row)), 0);
     // In a table, `Brand_Status` is the same as `brand_status`.
     const folded = tables.length === 0 ? [] : columns.map((name) => name.toLowerCase());
@@ -78,7 +78,7 @@ export class XlsxList implements RowFormat {
     this.#domainIndex = column.index;
     const tellPlace = createPlaces(this.#list, column);
     const scanLine = (line: Buffer): ScannedRow => {
-      const [number, , , , cells] = JSON.parse(line.toString()) as RowLine;
+      const { number, cells } = rowIn(line.toString());
       const texts = cells.map((cell, at) => this.#textAt(number, cell, at));
       return {
         line: number,
@@ -109,16 +109,15 @@ export class XlsxList implements RowFormat {
   }
 
   fillCell(row: RawRow, { index }: RowColumn, value: CellValue): RawRow | undefined {
-    const [number, start, end, lastCell, cells, filled = []] = JSON.parse(row.raw) as RowLine;
+    const kept = rowIn(row.raw);
+    const { number, cells, filled = [] } = kept;
     if (!isFree(cells[index]) || this.#isCovered(number, index)) return undefined;
     const text = textOfCell(value);
     if (text === '') return row;
-    const own = [...cells];
-    while (own.length < index) own.push(null);
-    own[index] = typeof value === 'number' || typeof value === 'boolean' ? value : text;
+    while (cells.length < index) cells.push(null);
+    cells[index] = typeof value === 'number' || typeof value === 'boolean' ? value : text;
     const columns = [...filled, index].sort((one, other) => one - other);
-    const line: RowLine = [number, start, end, lastCell, own, columns];
-    return { ...row, raw: `${JSON.stringify(line)}\n` };
+    return { ...row, raw: lineOf({ ...kept, filled: columns }) };
   }
 
   textOf(value: CellValue): string {
@@ -130,7 +129,7 @@ export class XlsxList implements RowFormat {
   }
 
   toObject(raw: string): Record<string, unknown> {
-    const [number, , , , cells] = JSON.parse(raw) as RowLine;
+    const { number, cells } = rowIn(raw);
     const values = cells.map((cell, at) => {
       const text = this.#textAt(number, cell, at);
       return text === textOfSheetCell(cell) ? valueOfCell(cell) : text; // it is linked
@@ -147,7 +146,7 @@ export class XlsxList implements RowFormat {
 
   /** @param keepsFormulas whether a text that was filled in stays as it is: it came from the API */
   #textsOf(raw: string, keepsFormulas: boolean): readonly string[] {
-    const [number, , , , cells, filled = []] = JSON.parse(raw) as RowLine;
+    const { number, cells, filled = [] } = rowIn(raw);
     return cells.map((cell, at) => {
       const text = this.#textAt(number, cell, at);
       return filled.includes(at) && !keepsFormulas ? guardFormula(text) : text;
