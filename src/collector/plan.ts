@@ -1,3 +1,4 @@
+import { BrandfillError } from '../common/errors.ts';
 import { hashText } from '../common/hashes.ts';
 import type { DomainColumn } from '../rows/columns/domain-column.ts';
 import { shorten } from '../rows/columns/names.ts';
@@ -129,6 +130,7 @@ export async function makePlan(options: PlanOptions): Promise<MadePlan> {
     await index.append(rows.flatMap((row) => reading.take(row)));
   }
   await index.append(reading.end());
+  reading.assertListIsThere(source);
   await source.assertUnchanged();
   const { planned, domains, maxFields } = reading;
   return { planned, domains, extent: { maxFields } };
@@ -161,6 +163,8 @@ class FirstReading {
     raggedRows: 0,
   };
   #passedRows = 0;
+  /** Rows below the list with a domain. */
+  #domainsBelow = 0;
   /** What few lists have. */
   readonly #odd: { firstShiftedLine?: number; firstTakingLine?: number; below?: RowsBelow } = {};
   #lastSite = '';
@@ -209,13 +213,28 @@ class FirstReading {
   /** The entries of those that are below the list. */
   end(): readonly IndexedRow[] {
     return this.#release().map((row) => {
-      const { sizeBytes, fields, isBlank = false, line } = row;
+      const { sizeBytes, fields, isBlank = false, line, cell } = row;
       if (fields > 0 && !isBlank) {
+        if ('domain' in this.#options.readDomain(cell)) this.#domainsBelow += 1;
         const { rows, ...place } = this.#odd.below ?? { rows: 0, ...this.#placeOf(line) };
         this.#odd.below = { rows: rows + 1, ...place };
       }
       return { kind: fields > 0 ? 'passed' : 'blank', sizeBytes, fields, text: '' };
     });
+  }
+
+  /** @throws BrandfillError `UNREADABLE_INPUT` when more domains are below the list than it has rows */
+  assertListIsThere({ name }: Source): void {
+    const { below: { sheetRow, line = 0 } = {} } = this.#odd;
+    const rows = this.#counts.rows + this.#passedRows;
+    if (this.#domainsBelow <= rows) return;
+    const place = sheetRow === undefined ? `line ${line}` : `sheet row ${sheetRow}`;
+    const skip =
+      sheetRow === undefined ? `, or what is above with option 'skipLines' (${line - 1})` : '';
+    throw new BrandfillError(
+      'UNREADABLE_INPUT',
+      `Cannot tell which is the list of ${name}: below ${rows} rows there is another table in ${place} with ${this.#domainsBelow} domains; take away what is no row of the list${skip}.`,
+    );
   }
 
   #release(): readonly ScannedRow[] {

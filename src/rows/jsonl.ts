@@ -13,8 +13,16 @@ import {
   type RowWriter,
   type ScannedRow,
 } from './row-format.ts';
-import { type ByteSource, describeText, linesOf, type Source, unreadable } from './source.ts';
+import {
+  type ByteSource,
+  describeText,
+  linesOf,
+  type Source,
+  unreadable,
+  unreadableLine,
+} from './source.ts';
 
+const EXPECTED = '; expected one JSON object per line';
 const MOST_SAMPLE_ROWS = 2_000;
 const MOST_COLUMNS = 1_000;
 
@@ -25,10 +33,7 @@ export function isJsonl({ name, sample, isOfObjects = false }: Source): boolean 
   const start = sample.toString('utf8').trimStart();
   // The first column of CSV may be called `[id]`.
   if (!isOfObjects && /^\[\s*(?:[[{"\]]|-?\d|null|true|false)/.test(start)) {
-    throw unreadable(
-      name,
-      "it is a JSON array; expected one JSON object per line (jq -c '.[]' makes it so)",
-    );
+    throw unreadable(name, `it is a JSON array${EXPECTED} (jq -c '.[]' makes it so)`);
   }
   return isOfObjects || /\.(?:jsonl|ndjson)(?:\.gz)?$/i.test(name) || /^\{\s*["}]/.test(start);
 }
@@ -121,7 +126,7 @@ function readSample(source: Source): readonly JsonRow[] {
     .filter((row) => row !== undefined);
   if (rows.length === 0 && !source.isOfObjects) {
     const why = isWholeInSample ? 'it is empty' : 'its first line is longer than 256 KB';
-    throw unreadable(source.name, `${why}; expected one JSON object per line`);
+    throw unreadable(source.name, why + EXPECTED);
   }
   const [only] = rows;
   if (only && rows.length === 1 && isWholeInSample) refuseNoList(only, source);
@@ -156,10 +161,7 @@ function refuseNoList(row: JsonRow, { name, isOfObjects = false }: Source): void
   const isOfRows = members.length > 1 && members.every(([, value]) => isObject(value));
   if (!isOfRows && within === undefined) return;
   const path = isOfRows ? '.[]' : `.${JSON.stringify(within)}[]`;
-  throw unreadable(
-    name,
-    `its rows are within one object; expected one JSON object per line (jq -c '${path}' makes it so)`,
-  );
+  throw unreadable(name, `its rows are within one object${EXPECTED} (jq -c '${path}' makes it so)`);
 }
 
 /**
@@ -188,21 +190,13 @@ function parseRow(text: string, source: ByteSource, line: number): JsonRow | und
     value = JSON.parse(text);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw refuseLine(source, line, `it is no valid JSON (${shorten(why)})`, error);
+    throw unreadableLine(source, line, `it is no valid JSON (${shorten(why)})${EXPECTED}`, error);
   }
-  if (!isObject(value)) throw refuseLine(source, line, 'it is no object');
+  if (!isObject(value)) throw unreadableLine(source, line, `it is no object${EXPECTED}`);
   if (isTooDeep(text)) {
-    throw refuseLine(source, line, 'it is nested more than 1,000 levels deep');
+    throw unreadableLine(source, line, `it is nested more than 1,000 levels deep${EXPECTED}`);
   }
   return value;
-}
-
-function refuseLine(source: ByteSource, line: number, why: string, cause?: unknown): Error {
-  return unreadable(
-    `line ${line} of ${source.name}`,
-    `${why}; expected one JSON object per line`,
-    cause,
-  );
 }
 
 /**

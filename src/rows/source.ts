@@ -55,6 +55,16 @@ export function unreadable(name: string, why: string, cause?: unknown): Brandfil
   return new BrandfillError('UNREADABLE_INPUT', `Cannot read ${name}: ${why}.`, { cause });
 }
 
+/** The same of one of its lines. */
+export function unreadableLine(
+  { name }: ByteSource,
+  line: number,
+  why: string,
+  cause?: unknown,
+): BrandfillError {
+  return unreadable(`line ${line} of ${name}`, why, cause);
+}
+
 export const READ_BYTES: number = 256 * 1024;
 
 /**
@@ -145,26 +155,24 @@ export type Cutter = (sizeBytes: number) => Promise<Buffer> | Buffer;
 export function createCutter(chunks: AsyncIterable<Buffer>): Cutter {
   const iterator = chunks[Symbol.asyncIterator]();
   let bytes: Buffer = Buffer.alloc(0);
-  let at = 0;
 
-  async function takeAcross(sizeBytes: number): Promise<Buffer> {
-    const parts = [bytes.subarray(at)];
-    let missing = sizeBytes - (bytes.length - at);
-    while (missing > 0) {
-      const next = await iterator.next();
-      bytes = next.done ? Buffer.alloc(0) : next.value;
-      at = Math.min(missing, bytes.length);
-      parts.push(bytes.subarray(0, at));
-      missing -= next.done ? missing : at;
-    }
-    return Buffer.concat(parts);
+  function cut(sizeBytes: number): Buffer {
+    const piece = bytes.subarray(0, sizeBytes);
+    bytes = bytes.subarray(sizeBytes);
+    return piece;
   }
 
-  return (sizeBytes) => {
-    const end = at + sizeBytes;
-    if (end > bytes.length) return takeAcross(sizeBytes);
-    const piece = bytes.subarray(at, end);
-    at = end;
-    return piece;
-  };
+  async function cutAcross(sizeBytes: number): Promise<Buffer> {
+    const parts = [bytes];
+    for (let missing = sizeBytes - bytes.length; missing > 0; ) {
+      const next = await iterator.next();
+      if (next.done) break;
+      parts.push(next.value);
+      missing -= next.value.length;
+    }
+    bytes = Buffer.concat(parts);
+    return cut(sizeBytes);
+  }
+
+  return (sizeBytes) => (sizeBytes > bytes.length ? cutAcross(sizeBytes) : cut(sizeBytes));
 }

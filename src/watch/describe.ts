@@ -55,7 +55,8 @@ export function describeInput({
     );
   const domains = [
     `in ${describeColumn(column)}`,
-    named.length > 0 && `also possible: ${named.join(', ')}; option 'domainColumn' takes another`,
+    named.length > 0 &&
+      `also possible: ${named.join(', ')}${others.length > named.length ? ` and ${others.length - named.length} more` : ''}; option 'domainColumn' takes another`,
   ];
   return [shorten(input), ...table({ format, domains })];
 }

@@ -2,6 +2,7 @@ import { normalizeDomain } from '../domain/domain.ts';
 import { isNothing } from '../domain/pieces.ts';
 import type { RowColumn, ScannedRow } from '../row-format.ts';
 import { meaningOfName } from './column-name.ts';
+import { shorten } from './names.ts';
 
 // Where the table of a list begins, which row is its header, and where it ends, in CSV and workbooks.
 //
@@ -20,6 +21,8 @@ export interface HeadRow {
   readonly isOfTexts: boolean;
   /** Whether blank space lies between it and the row above. */
   readonly isApart: boolean;
+  /** The place of its header among these rows, where its cell in a column is in a workbook's own table. */
+  readonly headerAt?: (column: number) => number | undefined;
 }
 
 /** Rows that are compared to see how wide a table is. */
@@ -29,7 +32,8 @@ const ROWS_COMPARED = 10;
  * Finds the header among the first rows. It is of texts, at least half as wide as the list, and names a
  * column of domains above the first address in it; the first such row, in a list of one column the last.
  * Where no row names one, it is the first of texts in the block above the first address. Titles, export
- * dates, groups of columns, `Region: DACH` and summaries have other shapes or stand apart.
+ * dates, groups of columns, `Region: DACH` and summaries have other shapes or stand apart. A workbook's own
+ * table says which row is its header.
  *
  * @param rows the first rows that are not blank @param far the cells of rows from further below
  * @returns its place; 0 where no row looks like one, which is then refused if it is a row of the list
@@ -40,11 +44,12 @@ export function findHeader(
 ): number {
   const ofRows = rows.map((row) => (isPair(row) ? [] : row.addresses));
   const found = addressesByColumn([...ofRows, ...far]);
-  const most = [...found.values()].reduce((one, other) => (other.count > one.count ? other : one), {
-    first: rows.length,
-    count: 0,
-  });
-  const body = Math.min(rows.length, most.first);
+  const [[column, { first }] = [0, { first: rows.length }]] = [...found].sort(
+    ([, one], [, other]) => other.count - one.count,
+  );
+  const body = Math.min(rows.length, first);
+  const ofTable = rows[Math.min(body, rows.length - 1)]?.headerAt?.(column);
+  if (ofTable !== undefined) return ofTable;
   const usual = (at: number): number =>
     median(rows.slice(at, at + ROWS_COMPARED).map(({ filled }) => filled));
   const hasBody = body < rows.length;
@@ -70,6 +75,17 @@ export function findHeader(
   return isOfOne ? lowest : (above.find((at) => at >= blockOf(rows, lowest)) ?? 0);
 }
 
+/** What is to be said of the rows above a header: that one of them may be a row of the list. */
+export function describeAbove(rows: readonly HeadRow[], header: number): readonly string[] {
+  const above = rows.slice(0, header).filter((row) => !isPair(row));
+  const address = above.flatMap((row) => row.addresses).find(mayBeDomain);
+  return address === undefined
+    ? []
+    : [
+        `Above the header stands '${shorten(address)}', which is not looked up: if it is of the list, move the header above it.`,
+      ];
+}
+
 /** The first row with an address in a column, and how many there are. */
 interface Addresses {
   readonly first: number;
@@ -80,7 +96,7 @@ function addressesByColumn(rows: readonly (readonly string[])[]): ReadonlyMap<nu
   const found = new Map<number, Addresses>();
   for (const [at, cells] of rows.entries()) {
     for (const [column, cell] of cells.entries()) {
-      if (!mayBeRow(cell) || !isAddress(cell)) continue;
+      if (!mayBeDomain(cell)) continue;
       const { first, count } = found.get(column) ?? { first: at, count: 0 };
       found.set(column, { first, count: count + 1 });
     }
@@ -174,6 +190,10 @@ function areAddresses(cells: readonly string[]): boolean {
 
 function isAddress(cell: string): boolean {
   return 'domain' in normalizeDomain(cell);
+}
+
+function mayBeDomain(cell: string): boolean {
+  return mayBeRow(cell) && isAddress(cell);
 }
 
 /** A word with a dot in it, in any script, also behind a scheme and a slip of the keyboard. */

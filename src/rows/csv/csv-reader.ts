@@ -2,7 +2,7 @@ import { CsvError, type Options, Parser } from 'csv-parse';
 import { createBelow } from '../columns/table.ts';
 import { normalizeDomain } from '../domain/domain.ts';
 import type { RowColumn, ScannedRow } from '../row-format.ts';
-import { type ByteSource, unreadable } from '../source.ts';
+import { type ByteSource, unreadableLine } from '../source.ts';
 import { type CsvDialect, countLines, LINE_END, parserOptions } from './csv-dialect.ts';
 
 /**
@@ -51,14 +51,14 @@ export async function* scanCsv(
       taken = cells.find((_, index) => hasRows(cells, index, options));
       // Of a text whose quotes are as they should be in a row that fits, nobody can tell.
       if (taken !== undefined && (cells.length !== width || taken.startsWith('"')))
-        throw unreadableRow(source, ownLine, TAKES_ROWS);
+        throw unreadableLine(source, ownLine, TAKES_ROWS);
     }
     linesRead = lines;
     startBytes = endBytes;
     if (cells.length > width + MOST_FURTHER_CELLS) {
       const most = (width + MOST_FURTHER_CELLS).toLocaleString('en-US');
       const why = `it has more than ${most} cells; a line end is probably missing`;
-      throw unreadableRow(source, ownLine, why);
+      throw unreadableLine(source, ownLine, why);
     }
     const isEmpty = isEmptyLine(cells, sizeBytes);
     const cell = cells[domainColumn.index] ?? '';
@@ -94,7 +94,7 @@ export async function* scanCsv(
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     const isOpen = error.code === 'CSV_QUOTE_NOT_CLOSED';
-    throw unreadableRow(source, line, isOpen ? NEVER_CLOSED : TOO_LONG, error);
+    throw unreadableLine(source, line, isOpen ? NEVER_CLOSED : TOO_LONG, error);
   } finally {
     parser.destroy();
   }
@@ -143,10 +143,6 @@ function isBlankText(cell: string): boolean {
 /** A line without anything, or the sign that ends a DOS file. A cell of two quotes is a row. */
 function isEmptyLine(cells: readonly string[], sizeBytes: number): boolean {
   return cells.length === 1 && ((cells[0] === '' && sizeBytes <= 3) || cells[0] === END_OF_FILE);
-}
-
-function unreadableRow(source: ByteSource, line: number, why: string, cause?: unknown) {
-  return unreadable(`line ${line} of ${source.name}`, why, cause);
 }
 
 const NEVER_CLOSED =

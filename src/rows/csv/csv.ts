@@ -1,5 +1,5 @@
 import { objectOf, shorten } from '../columns/names.ts';
-import { findHeader, type HeadRow } from '../columns/table.ts';
+import { describeAbove, findHeader, type HeadRow } from '../columns/table.ts';
 import { LIST_FORMATS } from '../list-formats.ts';
 import type { CellValue, FormatOptions, RowFormat } from '../row-format.ts';
 import { describeText, type Source, unreadable } from '../source.ts';
@@ -38,7 +38,8 @@ export function openCsv(
   const { delimiter } = dialect;
   const start = Buffer.byteLength(title + sep);
   const records = readSample(source, dialect, start);
-  const found = noHeader || skipLines > 0 ? 0 : findHeader(headRowsOf(records));
+  const heads = headRowsOf(records);
+  const found = noHeader || skipLines > 0 ? 0 : findHeader(heads);
   const first = noHeader ? undefined : records[found];
   const names = first?.cells ?? numberedNames(records);
   const near = (noHeader ? records : records.slice(found + 1)).map(({ cells }) => cells);
@@ -62,6 +63,7 @@ export function openCsv(
     headBytes,
     isTable: true,
     takenNames: new Set(columns),
+    notices: describeAbove(heads, found),
     scan: (input, domainColumn, others = []) => {
       const firstLine = countLines(source.sample.toString('utf8', 0, headBytes));
       const width = columns.length;

@@ -1,4 +1,4 @@
-import { findHeader, type HeadRow } from '../columns/table.ts';
+import { describeAbove, findHeader, type HeadRow } from '../columns/table.ts';
 import {
   addressOfCell,
   contains,
@@ -9,6 +9,7 @@ import {
   valueOfCell,
 } from './cell.ts';
 import type { SheetFrame, SheetRow } from './sheet-reader.ts';
+import type { SheetTable } from './tables.ts';
 
 /** What was found out about the rows of a sheet. Rows count from 1, columns from 0. */
 export interface FoundList {
@@ -26,6 +27,8 @@ export interface FoundList {
   readonly used: Uint8Array;
   /** Rows of the header and above it that have text. */
   readonly head: readonly SheetRow[];
+  /** What is to be said of the rows above the header. */
+  readonly above: readonly string[];
   /** The first rows below, and some from all over the list, as they are looked up. */
   readonly sample: readonly (readonly string[])[];
 }
@@ -71,9 +74,21 @@ export function createListFinder() {
       return true;
     },
     /** Undefined for an empty sheet. */
-    finish: (frame: SheetFrame, linkAt: LinkAt): FoundList | undefined => {
-      const heads = start.map((row, at) => headRowOf(row, start[at - 1], linkAt));
-      const header = start[findHeader(heads, addressesIn(far, linkAt))];
+    finish: (
+      frame: SheetFrame,
+      tables: readonly SheetTable[],
+      linkAt: LinkAt,
+    ): FoundList | undefined => {
+      const heads = start.map((row, at) => ({
+        ...headRowOf(row, start[at - 1], linkAt),
+        headerAt: (column: number): number | undefined => {
+          const table = tables.find((table) => contains(table, row.number, column));
+          const place = start.findIndex(({ number }) => number === table?.firstRow);
+          return table?.hasHeader && place !== -1 ? place : undefined;
+        },
+      }));
+      const place = findHeader(heads, addressesIn(far, linkAt));
+      const header = start[place];
       if (!header) return undefined;
       const { first, last } = findHeaderRows(header, start, frame);
       const head = start.filter(({ number }) => number <= last);
@@ -87,6 +102,7 @@ export function createListFinder() {
         lastVisible,
         used,
         head,
+        above: describeAbove(heads, place),
         sample: addressesIn([...start.slice(head.length), ...far], linkAt),
       };
     },

@@ -163,7 +163,7 @@ async function openSheet(pack: Package, { path }: SheetPart, options: SheetOptio
     /** Undefined for an empty sheet. */
     find: () => {
       const linkAt = createLinks(frame, targets);
-      const list = finder.finish(frame, linkAt);
+      const list = finder.finish(frame, tables, linkAt);
       return list && { ...list, frame, tables, linkAt };
     },
   };

@@ -35,12 +35,14 @@ function readTable(xml: string, path: string) {
   const range = readRange(root['ref']);
   if (!range) return undefined;
 
+  const hasHeader = root['headerRowCount'] !== '0';
+
   function canTake(added: readonly string[]): boolean {
     const folded = [...names, ...added].map((name) => name.toLowerCase());
     return (
       names.length > 0 &&
       root['tableType'] === undefined &&
-      root['headerRowCount'] !== '0' &&
+      hasHeader &&
       new Set(folded).size === folded.length &&
       !added.some((name) => /\p{Cc}/u.test(name))
     );
@@ -48,6 +50,7 @@ function readTable(xml: string, path: string) {
 
   return {
     ...range,
+    hasHeader,
     /** As formulas call it. */
     name: root['displayName'] ?? root['name'] ?? '',
     /** The row with its totals, if it has any. */

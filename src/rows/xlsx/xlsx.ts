@@ -155,11 +155,12 @@ export class XlsxList implements RowFormat {
 }
 
 /** What is not seen of cells, and of other sheets. */
-function describeCells({ frame, otherLists, sheet }: OpenedWorkbook): readonly string[] {
+function describeCells({ frame, above, otherLists, sheet }: OpenedWorkbook): readonly string[] {
   const { uncalculated, rich } = frame;
   const save = 'open the workbook in a spreadsheet program and save it';
   const [other] = otherLists;
   return [
+    ...above,
     uncalculated > 0 &&
       `${countOf(uncalculated, 'formula has', 'formulas have')} no value yet, and count as blank: ${save} to have them calculated.`,
     rich > 0 &&

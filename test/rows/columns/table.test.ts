@@ -30,7 +30,8 @@ async function read(source: Source, format: RowFormat): Promise<string> {
   });
   const names = format.columns.filter((name) => name !== '').join('|');
   const { rows, invalidRows, below } = planned;
-  return `${names}: ${rows - invalidRows} of ${rows}${below ? `, ${below.rows} below` : ''}`;
+  const counted = `${names}: ${rows - invalidRows} of ${rows}${below ? `, ${below.rows} below` : ''}`;
+  return [counted, ...(format.notices ?? [])].join('; ');
 }
 
 const readings = {
@@ -73,7 +74,6 @@ const TABLES: Readonly<Record<string, readonly (readonly [Rows, string])[]>> = {
     [['Region|Domain|Won', 'North|12|3', '', ...FIRMS], 'Firm|Website|City: 3 of 3'],
     [['Source:|https://app.vendor.com/x', 'By:|Jo', '', ...FIRMS], 'Firm|Website|City: 3 of 3'],
     [['Made by https://app.vendor.com in May', '', ...FIRMS], 'Firm|Website|City: 3 of 3'],
-    [['Source||www.vendor.com', '', ...FIRMS], 'Firm|Website|City: 3 of 3'],
     [['Firm|Website|City', '', ...LIST], 'Firm|Website|City: 3 of 3'],
   ],
   'no row of the list is above it': [
@@ -129,6 +129,25 @@ describe.each(Object.entries(readings))('in %s', (_, readRows) => {
   });
 });
 
+describe.each(Object.entries(readings))('in %s, domains outside of the list', (_, readRows) => {
+  it('end the run where they are more than those in it', async () => {
+    const second = [
+      '',
+      'Partner|Url|Fee',
+      ...Array.from({ length: 4 }, (_, at) => `P|p${at}.com|5`),
+    ];
+    await expect(readRows([...FIRMS, ...second])).rejects.toThrow(
+      /below 3 rows there is another table in (?:line|sheet row) 6 with 4 domains/,
+    );
+  });
+
+  it('are told where they stand above it', async () => {
+    expect(await readRows(['Source||www.vendor.com', '', ...FIRMS])).toBe(
+      "Firm|Website|City: 3 of 3; Above the header stands 'www.vendor.com', which is not looked up: if it is of the list, move the header above it.",
+    );
+  });
+});
+
 describe('in a workbook, a table', () => {
   const sheet = (rows: Rows): string =>
     rows.map((text, at) => row(at + 1, ...text.split('|').map((cell) => cell || null))).join('');
@@ -147,6 +166,12 @@ describe('in a workbook, a table', () => {
       [...FIRMS, 'Dig|dig.no|Oslo'],
       'A1:C4',
       '4 of 4',
+    ],
+    [
+      'says which row is its header, whatever stands above it',
+      ['Our|Website|report', ...FIRMS],
+      'A2:C5',
+      '3 of 3',
     ],
     [
       'of others is none of it',
