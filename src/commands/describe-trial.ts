@@ -19,11 +19,7 @@ export function describeTrial(trial: Trial, text: string, nowMs: number): readon
     : `${countOf(trial.calls, 'call')}, ${formatDuration(trial.elapsedMs)}.`;
   const advice = status === 'found' ? '' : ` ${adviseOn(trial)}`;
   const words = said === undefined ? '' : ` It says: '${printable(said)}'.`;
-  // One refusal alone does not show what is refused.
-  const doubt =
-    httpStatus === 403
-      ? ' If it refuses others too, check --auth and what the credential is allowed.'
-      : '';
+  const doubt = DOUBTS[httpStatus ?? 0] ?? '';
   const of = httpStatus === undefined ? '' : ` (${httpStatus})`;
   const outcome = `${STATUSES[status].name}${of}.${advice}${words}${doubt} ${cost}`;
   // The words for runs speak of the first five calls; here there is only one.
@@ -32,6 +28,12 @@ export function describeTrial(trial: Trial, text: string, nowMs: number): readon
   const typed = text === domain ? [] : [`'${printable(text)}' is looked up as ${domain}.`];
   return [...typed, `${domain}: ${end}`];
 }
+
+/** One answer alone does not show whom it is about. */
+const DOUBTS: Readonly<Record<number, string>> = {
+  403: ' If it refuses others too, check --auth and what the credential is allowed.',
+  404: ' If it must know it, check --base-url: a wrong path has this answer too.',
+};
 
 const HINT = 'To choose columns: --fields NAME=JMESPath,NAME=JMESPath,… (docs/columns.md).';
 

@@ -114,6 +114,8 @@ const FAILS: ReadonlySet<Meaning['kind']> = new Set(['away', 'machine', 'throttl
 function needsOf(meaning: Meaning, first: number): number {
   const { kind } = meaning;
   if (kind === 'away') return misdirectionOf(meaning) ? Math.min(first, MANY) : MANY;
+  // One that is not known is an answer, also where nobody else is asked about.
+  if (misdirectionOf(meaning) === 'none_known') return Math.max(first, MANY);
   return kind === 'refused' || kind === 'found' ? MANY : first;
 }
 

@@ -102,6 +102,24 @@ To choose columns: --fields NAME=JMESPath,NAME=JMESPath,… (docs/columns.md).
     });
   });
 
+  it('says that the API does not know the domain, and asks the second of several', async () => {
+    const one = await openTrial({ status: 404, body: { error: 'none' } });
+    const alone = await one.try('a.com');
+    expect(alone.code).toBe(0);
+    expect(said(alone)).toContain('a.com: not found (404). The API does not know the domain');
+    const two = await openApi({ respond: () => ({ body: ANSWER }) });
+    for (const [name, url] of [
+      ['one', one.url],
+      ['two', two.url],
+    ]) {
+      one.folder.write(`${name}.yaml`, `request: { baseUrl: "${url}", auth: none }\n`);
+    }
+    const both = await runHere(['try', 'a.com', '--api', 'one.yaml,two.yaml', '--refresh'], {
+      cwd: one.folder.path,
+    });
+    expect(said(both)).toContain('a.com: found (200). 2 calls');
+  });
+
   it('shows nothing that controls a terminal', async () => {
     const name = 'A\u001b]0;x\u0007\u009b31m\u202eB';
     const trial = await openTrial({ body: { name, [`k\u009b`]: 1, multi: 'a\nb' } });
