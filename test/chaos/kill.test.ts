@@ -5,10 +5,8 @@ import { createEndpoint } from '../../src/brand/endpoint.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
 import { openStore } from '../../src/store/store.ts';
 import { openApi } from '../integration/support/api.ts';
-import { type Running, start } from '../integration/support/command.ts';
-import { type Folder } from '../integration/support/folder.ts';
-import { openList } from '../integration/support/lists.ts';
-import { runHere } from '../integration/support/program.ts';
+import { type Running, runHere, start } from '../integration/support/command.ts';
+import { type Folder, openList } from '../integration/support/folder.ts';
 import { seededRandom } from '../support/random.ts';
 import { makeList, respond } from './support/chaos-list.ts';
 

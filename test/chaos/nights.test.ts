@@ -3,10 +3,8 @@ import { pathToFileURL } from 'node:url';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { SandboxAnswer, SandboxReply } from '../../src/sandbox/options.ts';
 import { openApi } from '../integration/support/api.ts';
-import { type Ended, type Started, start } from '../integration/support/command.ts';
-import { openFolder } from '../integration/support/folder.ts';
-import { startHere } from '../integration/support/program.ts';
-import { rowsOf } from '../integration/support/tables.ts';
+import { type Ended, type Started, start, startHere } from '../integration/support/command.ts';
+import { openFolder, rowsOf } from '../integration/support/folder.ts';
 import { type SeededRandom, seededRandom } from '../support/random.ts';
 
 const NIGHTS = 8;

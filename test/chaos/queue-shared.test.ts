@@ -2,9 +2,8 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { start } from '../integration/support/command.ts';
-import { runHere } from '../integration/support/program.ts';
-import { listOf, objectsOf } from '../integration/support/tables.ts';
+import { runHere, start } from '../integration/support/command.ts';
+import { listOf, objectsOf } from '../integration/support/folder.ts';
 import { seededRandom } from '../support/random.ts';
 import { openFleet } from './support/fleet.ts';
 

@@ -3,12 +3,9 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { OutcomesData } from '../../src/queue/contract.ts';
 import { PREFIX, streamKey } from '../../src/queue/names.ts';
 import { type TestDatabase, useDatabase, useRedis } from '../support/redis.ts';
-import { type Ended, run } from './support/command.ts';
-import { openFolder } from './support/folder.ts';
-import { openList } from './support/lists.ts';
-import { runHere, startHere } from './support/program.ts';
+import { type Ended, run, runHere, startHere } from './support/command.ts';
+import { domains, listOf, openFolder, openList } from './support/folder.ts';
 import { openStage } from './support/queue-stage.ts';
-import { domains, listOf } from './support/tables.ts';
 
 /** The queue of the API at BASE_URL. */
 const QUEUE = 'api.test-80';

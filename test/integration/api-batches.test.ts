@@ -2,11 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { useDatabase } from '../support/redis.ts';
 import { openServer } from './support/api.ts';
-import { type Ended, summaryOf } from './support/command.ts';
-import { type Folder } from './support/folder.ts';
-import { openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
-import { column, listOf, rowsOf } from './support/tables.ts';
+import { type Ended, runHere, summaryOf } from './support/command.ts';
+import { column, type Folder, listOf, openList, rowsOf } from './support/folder.ts';
 
 const DOMAINS: readonly string[] = Array.from({ length: 52 }, (_, at) => `d${at}.com`);
 

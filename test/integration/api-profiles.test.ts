@@ -1,11 +1,8 @@
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { openServer } from './support/api.ts';
-import { summaryOf } from './support/command.ts';
-import { type Folder } from './support/folder.ts';
-import { openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
-import { listOf } from './support/tables.ts';
+import { runHere, summaryOf } from './support/command.ts';
+import { type Folder, listOf, openList } from './support/folder.ts';
 
 const KEY = { ACME_KEY: 's3cret-key-of-acme' };
 

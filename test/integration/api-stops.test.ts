@@ -1,10 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { useDatabase } from '../support/redis.ts';
 import { openApi } from './support/api.ts';
-import { summaryOf } from './support/command.ts';
-import { openList } from './support/lists.ts';
-import { runHere, startHere } from './support/program.ts';
-import { column, domains, listOf, rowsOf } from './support/tables.ts';
+import { runHere, startHere, summaryOf } from './support/command.ts';
+import { column, domains, listOf, openList, rowsOf } from './support/folder.ts';
 
 const MANY = domains(300);
 

@@ -11,9 +11,8 @@ import { open as openWorkbook } from '../rows/xlsx/workbooks.ts';
 import { holdCalls, openApi } from './support/api.ts';
 import { type AppInTest, download, sampleWorkbook, startAppIn } from './support/apps.ts';
 import { start } from './support/command.ts';
-import { openFolder } from './support/folder.ts';
+import { domains, listOf, openFolder } from './support/folder.ts';
 import { openSmallDisk } from './support/small-disk.ts';
-import { domains, listOf } from './support/tables.ts';
 
 const KEY = 'key-of-the-tests-4711';
 

@@ -3,13 +3,10 @@ import { mkdirSync, symlinkSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/server.ts';
 import { builtCommand } from './support/build.ts';
-import { type Ended } from './support/command.ts';
-import { type Folder } from './support/folder.ts';
-import { openList } from './support/lists.ts';
-import { enrichHere, runHere } from './support/program.ts';
+import { type Ended, enrichHere, runHere } from './support/command.ts';
+import { domains, type Folder, listOf, openList } from './support/folder.ts';
 import { expectRefusal, expectUntouched } from './support/refusals.ts';
 import { openSmallDisk } from './support/small-disk.ts';
-import { domains, listOf } from './support/tables.ts';
 
 const api = await startSandbox();
 afterAll(() => api.close());

@@ -2,14 +2,11 @@ import { rmSync, statfsSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/server.ts';
 import { openApi } from './support/api.ts';
-import { run, start } from './support/command.ts';
-import { type Folder } from './support/folder.ts';
-import { openList } from './support/lists.ts';
-import { enrichHere } from './support/program.ts';
+import { enrichHere, run, start } from './support/command.ts';
+import { domains, type Folder, openList } from './support/folder.ts';
 import { expectUntouched } from './support/refusals.ts';
 import { openSmallDisk } from './support/small-disk.ts';
 import { inStore } from './support/stores.ts';
-import { domains } from './support/tables.ts';
 
 const api = await startSandbox();
 afterAll(() => api.close());

@@ -5,12 +5,17 @@ import type { SandboxOptions } from '../../src/sandbox/options.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
 import { useDatabase } from '../support/redis.ts';
 import { openApi, openServer } from './support/api.ts';
-import { start, summaryOf } from './support/command.ts';
-import { type Folder, openFolder } from './support/folder.ts';
-import { openList } from './support/lists.ts';
-import { runHere, startHere } from './support/program.ts';
+import { runHere, start, startHere, summaryOf } from './support/command.ts';
+import {
+  column,
+  domains,
+  type Folder,
+  listOf,
+  openFolder,
+  openList,
+  rowsOf,
+} from './support/folder.ts';
 import { openStage } from './support/queue-stage.ts';
-import { column, domains, listOf, rowsOf } from './support/tables.ts';
 
 /** An API that bills ten credits for a record and for saying that it is at work, and nothing else. */
 const PROFILE = `

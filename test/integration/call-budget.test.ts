@@ -7,12 +7,9 @@ import { createSharedCallLedger } from '../../src/queue/call-ledger.ts';
 import { openQueueServer } from '../../src/queue/redis.ts';
 import { useDatabase, useRedis } from '../support/redis.ts';
 import { openApi, openScripted, openServer } from './support/api.ts';
-import { start, summaryOf } from './support/command.ts';
-import { openFolder } from './support/folder.ts';
-import { openList } from './support/lists.ts';
-import { enrichHere, runHere } from './support/program.ts';
+import { enrichHere, runHere, start, summaryOf } from './support/command.ts';
+import { column, domains, listOf, openFolder, openList, rowsOf } from './support/folder.ts';
 import { openStage } from './support/queue-stage.ts';
-import { column, domains, listOf, rowsOf } from './support/tables.ts';
 
 describe('--max-calls', () => {
   it('over a queue ends the run when retries have used them up, before all is asked', async () => {

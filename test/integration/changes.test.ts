@@ -4,13 +4,10 @@ import { runJob } from '../../src/commands/run.ts';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
 import { openApi } from './support/api.ts';
-import { start } from './support/command.ts';
+import { enrichHere, start } from './support/command.ts';
 import { type Enriched, enrichIn } from './support/enrich.ts';
-import { type Folder, openFolder } from './support/folder.ts';
-import { openList } from './support/lists.ts';
-import { enrichHere } from './support/program.ts';
+import { type Folder, openFolder, openList, rowsOf } from './support/folder.ts';
 import { expectRefusal } from './support/refusals.ts';
-import { rowsOf } from './support/tables.ts';
 
 interface Nights {
   readonly folder: Folder;

@@ -6,9 +6,8 @@ import { type CollectFiles, openCollectFiles } from '../../src/queue/collect-fil
 import { QUEUES_KEY, streamKey } from '../../src/queue/names.ts';
 import { SEEDS, seededRandom } from '../support/random.ts';
 import { type TestDatabase, useDatabase, useRedis } from '../support/redis.ts';
-import { start } from './support/command.ts';
+import { runHere, start, startHere } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
-import { runHere, startHere } from './support/program.ts';
 import { openSmallDisk } from './support/small-disk.ts';
 
 const random = seededRandom('collect.test.ts');

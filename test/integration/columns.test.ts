@@ -1,10 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { openApi } from './support/api.ts';
-import { run } from './support/command.ts';
-import { openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
-import { cellsOf, domains, listOf } from './support/tables.ts';
+import { run, runHere } from './support/command.ts';
+import { cellsOf, domains, listOf, openList } from './support/folder.ts';
 
 const body = (body: object): SandboxReply => ({ body });
 

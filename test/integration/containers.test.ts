@@ -3,8 +3,7 @@ import { isLeftOut } from '../support/left-out.ts';
 import { holdCalls, openApi } from './support/api.ts';
 import { run, start } from './support/command.ts';
 import { whyNoContainers } from './support/containers.ts';
-import { openFolder } from './support/folder.ts';
-import { domains, listOf } from './support/tables.ts';
+import { domains, listOf, openFolder } from './support/folder.ts';
 
 describe.skipIf(isLeftOut(whyNoContainers()))('containers on one store', () => {
   it('with the same process number name the one that has it, and wait for it', async () => {

@@ -6,9 +6,9 @@ import { PREFIX, QUEUES_KEY, streamKey, WORKERS_KEY } from '../../src/queue/name
 import type { RunView } from '../../src/watch/run-view.ts';
 import { type TestDatabase, useDatabase, useRedis } from '../support/redis.ts';
 import { openApi, untilSilent } from './support/api.ts';
+import { startHere } from './support/command.ts';
 import { askRun, readBoard, statusOf } from './support/dashboards.ts';
 import { type Folder, openFolder } from './support/folder.ts';
-import { startHere } from './support/program.ts';
 import { openStage } from './support/queue-stage.ts';
 import { FAR, openSchedules } from './support/schedules.ts';
 

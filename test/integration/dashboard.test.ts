@@ -2,10 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/server.ts';
 import { openApi, untilSilent } from './support/api.ts';
-import { type Started, start } from './support/command.ts';
+import { runHere, type Started, start, startHere } from './support/command.ts';
 import { askRun, readBoard, signIn, statusOf } from './support/dashboards.ts';
-import { openList } from './support/lists.ts';
-import { runHere, startHere } from './support/program.ts';
+import { openList } from './support/folder.ts';
 
 interface Stage {
   readonly api: Sandbox;

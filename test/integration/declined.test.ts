@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { EnrichOptions, Plan } from '../../src/index.ts';
 import { openApi } from './support/api.ts';
 import { enrichIn } from './support/enrich.ts';
-import { openList } from './support/lists.ts';
+import { openList } from './support/folder.ts';
 
 /** A run that somebody is asked about leaves nothing that was not there, and makes no call. */
 async function expectNothing(

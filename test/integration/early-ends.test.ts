@@ -2,9 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { useConnectProxy } from '../support/connect-proxy.ts';
 import { freePort } from '../support/redis.ts';
 import { openApi, openServer } from './support/api.ts';
-import { summaryOf } from './support/command.ts';
-import { openList } from './support/lists.ts';
-import { enrichHere, runHere, startHere } from './support/program.ts';
+import { enrichHere, runHere, startHere, summaryOf } from './support/command.ts';
+import { openList } from './support/folder.ts';
 
 const PAGE = '<!doctype html><title>Welcome</title>';
 

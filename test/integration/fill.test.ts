@@ -3,8 +3,7 @@ import { enrichRows } from '../../src/index.ts';
 import { row, workbookOf } from '../rows/xlsx/workbooks.ts';
 import { openScripted } from './support/api.ts';
 import { enrichIn } from './support/enrich.ts';
-import { openFolder } from './support/folder.ts';
-import { openList } from './support/lists.ts';
+import { openFolder, openList } from './support/folder.ts';
 
 const ANSWERS = {
   'a.com': { body: { name: 'A', at: { city: 'Oslo; N' }, phone: '+47 1' } },

@@ -2,11 +2,8 @@ import { existsSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { openApi, openScripted, openServer } from './support/api.ts';
-import { summaryOf } from './support/command.ts';
-import { withoutTimes } from './support/folder.ts';
-import { openList } from './support/lists.ts';
-import { enrichHere } from './support/program.ts';
-import { column, rowsOf } from './support/tables.ts';
+import { enrichHere, summaryOf } from './support/command.ts';
+import { column, openList, rowsOf, withoutTimes } from './support/folder.ts';
 
 // One case for each flag of enrich: that it comes to where it acts. What it does there is tested there.
 

@@ -1,9 +1,7 @@
 import { expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
-import { summaryOf } from './support/command.ts';
-import { openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
-import { domains, listOf } from './support/tables.ts';
+import { runHere, summaryOf } from './support/command.ts';
+import { domains, listOf, openList } from './support/folder.ts';
 
 const MANY = domains(600);
 const placeOf = (domain: string): number => MANY.indexOf(domain);

@@ -2,10 +2,9 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { openScripted } from './support/api.ts';
-import { start } from './support/command.ts';
+import { runHere, start } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { watchOwnMemory } from './support/memory.ts';
-import { runHere } from './support/program.ts';
 import { expectRefusal } from './support/refusals.ts';
 
 const MB = 1_024 * 1_024;

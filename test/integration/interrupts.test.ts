@@ -1,11 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createGate } from '../support/gate.ts';
 import { openApi, openScripted } from './support/api.ts';
-import { run, start, summaryOf } from './support/command.ts';
-import { openFolder } from './support/folder.ts';
-import { openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
-import { column, domains, listOf, rowsOf } from './support/tables.ts';
+import { run, runHere, start, summaryOf } from './support/command.ts';
+import { column, domains, listOf, openFolder, openList, rowsOf } from './support/folder.ts';
 
 const MANY = domains(150);
 

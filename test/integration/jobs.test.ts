@@ -7,10 +7,8 @@ import { describe, expect, it } from 'vitest';
 import { useDatabase } from '../support/redis.ts';
 import { openApi } from './support/api.ts';
 import { shippedFolder } from './support/build.ts';
-import { run, start, summaryOf } from './support/command.ts';
-import { openFolder } from './support/folder.ts';
-import { openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
+import { run, runHere, start, summaryOf } from './support/command.ts';
+import { openFolder, openList } from './support/folder.ts';
 
 const PROJECT = join(import.meta.dirname, '../..');
 const JOBS = readdirSync(join(PROJECT, 'jobs')).filter((name) => name.endsWith('.yaml'));

@@ -6,13 +6,19 @@ import { encode } from 'iconv-lite';
 import { describe, expect, it } from 'vitest';
 import { openScripted } from './support/api.ts';
 import { builtCommand } from './support/build.ts';
-import { ENVIRONMENT, run } from './support/command.ts';
+import { ENVIRONMENT, enrichHere, run, runHere } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
-import { openFolder, withoutTimes } from './support/folder.ts';
-import { openList } from './support/lists.ts';
-import { enrichHere, runHere } from './support/program.ts';
+import {
+  column,
+  domains,
+  listOf,
+  objectsOf,
+  openFolder,
+  openList,
+  rowsOf,
+  withoutTimes,
+} from './support/folder.ts';
 import { expectRefusal } from './support/refusals.ts';
-import { column, domains, listOf, objectsOf, rowsOf } from './support/tables.ts';
 
 const MARK = '\uFEFF';
 const NAMES = ['brand_domain', 'brand_status', 'brand_fetched_at', 'brand_name'];

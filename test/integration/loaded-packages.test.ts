@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
 import { shippedFolder } from './support/build.ts';
 import { start } from './support/command.ts';
-import { openList } from './support/lists.ts';
+import { openList } from './support/folder.ts';
 
 /** The packages from which a command has loaded anything, as the engine's record of its scripts has it. */
 async function packagesOf(...args: readonly string[]): Promise<readonly string[]> {

@@ -3,13 +3,10 @@ import { open } from 'lmdb';
 import { describe, expect, it } from 'vitest';
 import { PLAIN_SVG, PNG } from '../logos/pictures.ts';
 import { openApi, openServer } from './support/api.ts';
-import { start, summaryOf } from './support/command.ts';
-import { openFolder } from './support/folder.ts';
-import { openList } from './support/lists.ts';
+import { enrichHere, runHere, start, summaryOf } from './support/command.ts';
+import { column, listOf, openFolder, openList, rowsOf } from './support/folder.ts';
 import { answers, FLAGS, openPictureApi, pages, picturesIn } from './support/pictures.ts';
-import { enrichHere, runHere } from './support/program.ts';
 import { expectRefusal } from './support/refusals.ts';
-import { column, listOf, rowsOf } from './support/tables.ts';
 
 describe('--logos', () => {
   it('saves the picture of each domain once, and says where it is, or why it is not', async () => {

@@ -3,10 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { useRedis } from '../support/redis.ts';
 import { openApi, openServer } from './support/api.ts';
-import { run, start, summaryOf } from './support/command.ts';
-import { openFolder } from './support/folder.ts';
-import { openList } from './support/lists.ts';
-import { enrichHere, runHere } from './support/program.ts';
+import { enrichHere, run, runHere, start, summaryOf } from './support/command.ts';
+import { openFolder, openList } from './support/folder.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 

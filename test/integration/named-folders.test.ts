@@ -15,12 +15,9 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { makeOlder } from '../store/homes.ts';
 import { openApi } from './support/api.ts';
-import { start } from './support/command.ts';
-import { type Folder, openFolder } from './support/folder.ts';
-import { LIST, openList } from './support/lists.ts';
-import { enrichHere, runHere, startHere } from './support/program.ts';
+import { enrichHere, runHere, start, startHere } from './support/command.ts';
+import { domains, type Folder, LIST, listOf, openFolder, openList } from './support/folder.ts';
 import { expectRefusal } from './support/refusals.ts';
-import { domains, listOf } from './support/tables.ts';
 
 // What a person has in the folders that are named: `--store`, `--dir`, and those of outputs.
 

@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { openScripted } from './support/api.ts';
-import { run } from './support/command.ts';
-import { type Folder } from './support/folder.ts';
-import { LIST, openList } from './support/lists.ts';
-import { runHere, startHere } from './support/program.ts';
+import { run, runHere, startHere } from './support/command.ts';
+import { type Folder, LIST, openList } from './support/folder.ts';
 import { expectRefusal } from './support/refusals.ts';
 
 const SECRET = 's3cret-k3y';

@@ -2,11 +2,8 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type Ended, summaryOf } from './support/command.ts';
-import type { Folder } from './support/folder.ts';
-import { openList } from './support/lists.ts';
-import { enrichHere } from './support/program.ts';
-import { cellsOf, column, domains, rowsOf } from './support/tables.ts';
+import { type Ended, enrichHere, summaryOf } from './support/command.ts';
+import { cellsOf, column, domains, type Folder, openList, rowsOf } from './support/folder.ts';
 
 const LIST = 'id,domain\n1,acme.com\n2,bolt.com\n3,gone.com\n4,none\n';
 

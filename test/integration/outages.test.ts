@@ -4,10 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { isLeftOut } from '../support/left-out.ts';
 import { freePort, useDatabase } from '../support/redis.ts';
 import { openApi, openServer } from './support/api.ts';
-import { start, summaryOf } from './support/command.ts';
+import { start, startHere, summaryOf } from './support/command.ts';
 import { whyNoContainers } from './support/containers.ts';
-import { openList } from './support/lists.ts';
-import { startHere } from './support/program.ts';
+import { openList } from './support/folder.ts';
 
 describe.skipIf(isLeftOut(whyNoContainers()))('a resolver that is away', () => {
   /** An API with a name that nobody can tell, until the resolver is back. */

@@ -1,10 +1,8 @@
 import { open } from 'lmdb';
 import { expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
-import { start } from './support/command.ts';
-import { type Folder, openFolder } from './support/folder.ts';
-import { runHere } from './support/program.ts';
-import { domains, listOf } from './support/tables.ts';
+import { runHere, start } from './support/command.ts';
+import { domains, type Folder, listOf, openFolder } from './support/folder.ts';
 
 /** It has a burst of 50, which a run that knows nothing uses up and takes for the limit at first. */
 const LIMIT = { limit: { count: 50, perMs: 1_000 }, limitHeaders: 'none' } as const;

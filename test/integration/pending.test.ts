@@ -2,11 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { createGate } from '../support/gate.ts';
 import { openApi } from './support/api.ts';
-import { summaryOf } from './support/command.ts';
-import { openList } from './support/lists.ts';
-import { enrichHere, runHere, startHere } from './support/program.ts';
+import { enrichHere, runHere, startHere, summaryOf } from './support/command.ts';
+import { column, openList, rowsOf } from './support/folder.ts';
 import { openStage } from './support/queue-stage.ts';
-import { column, rowsOf } from './support/tables.ts';
 
 const ACCEPTED: SandboxReply = { status: 202, headers: { 'retry-after': '1' }, body: {} };
 const NEVER: SandboxReply = { status: 202, headers: { 'retry-after': '3600' }, body: {} };

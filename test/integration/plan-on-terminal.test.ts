@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
-import { type Folder } from './support/folder.ts';
-import { openList } from './support/lists.ts';
+import { type Folder, openList } from './support/folder.ts';
 import { canOpenTerminal, openTerminal, type Terminal } from './support/terminal.ts';
 
 const QUESTION = '[y/N]';

@@ -18,10 +18,9 @@ import { outcomeOf } from '../store/outcomes.ts';
 import { isLeftOut } from '../support/left-out.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 import { openApi, openScripted } from './support/api.ts';
-import { type Folder, openFolder } from './support/folder.ts';
-import { openList } from './support/lists.ts';
+import { enrichHere, runHere } from './support/command.ts';
+import { type Folder, openFolder, openList } from './support/folder.ts';
 import { answers, FLAGS, openPictureApi, pages } from './support/pictures.ts';
-import { enrichHere, runHere } from './support/program.ts';
 
 const STRANGER = 4711;
 const needsRoot = isLeftOut(process.getuid?.() !== 0 && 'files of other users, which take root');

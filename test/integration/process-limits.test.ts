@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
-import { run } from './support/command.ts';
-import { openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
+import { run, runHere } from './support/command.ts';
+import { openList } from './support/folder.ts';
 
 it.skipIf(process.platform !== 'linux')(
   'few descriptors mean fewer calls at once, which is said',

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
-import { openList } from './support/lists.ts';
-import { domains, listOf } from './support/tables.ts';
+import { domains, listOf, openList } from './support/folder.ts';
 import {
   canOpenTerminal,
   openTerminal,

@@ -1,10 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { freePort, type TestRedis, useRedis } from '../support/redis.ts';
 import { useTcpServer } from '../support/servers.ts';
-import { run } from './support/command.ts';
-import { openFolder } from './support/folder.ts';
-import { openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
+import { run, runHere } from './support/command.ts';
+import { openFolder, openList } from './support/folder.ts';
 import {
   COMMANDS,
   ENCODED,

@@ -2,10 +2,9 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
-import { start } from './support/command.ts';
-import { startHere } from './support/program.ts';
+import { start, startHere } from './support/command.ts';
+import { listOf } from './support/folder.ts';
 import { openStage } from './support/queue-stage.ts';
-import { listOf } from './support/tables.ts';
 
 describe('enrich --queue', () => {
   it.each([

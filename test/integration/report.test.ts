@@ -3,10 +3,8 @@ import { parse } from 'parse5';
 import { describe, expect, it } from 'vitest';
 import type { RunView } from '../../src/watch/run-view.ts';
 import { openApi, openScripted } from './support/api.ts';
-import { summaryOf } from './support/command.ts';
-import type { Folder } from './support/folder.ts';
-import { openList } from './support/lists.ts';
-import { enrichHere, runHere } from './support/program.ts';
+import { enrichHere, runHere, summaryOf } from './support/command.ts';
+import { type Folder, openList } from './support/folder.ts';
 
 const BOTH = ['--report', 'run.html', '--report', 'run.json'];
 

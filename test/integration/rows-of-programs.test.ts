@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type EnrichOptions, enrich, enrichRows, plan, tryDomain } from '../../src/index.ts';
 import { type RunEvent } from '../../src/watch/events.ts';
 import { openApi } from './support/api.ts';
-import { type Folder, openFolder } from './support/folder.ts';
-import { domains } from './support/tables.ts';
+import { domains, type Folder, openFolder } from './support/folder.ts';
 
 /** Options for a run that leaves everything in one folder. */
 function optionsIn(folder: Folder, url = 'http://127.0.0.1:9'): Omit<EnrichOptions, 'input'> {

@@ -1,11 +1,9 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { openApi, openScripted } from './support/api.ts';
+import { enrichHere } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
-import { openFolder } from './support/folder.ts';
-import { openList } from './support/lists.ts';
-import { enrichHere } from './support/program.ts';
-import { domains, objectsOf, rowsOf } from './support/tables.ts';
+import { domains, objectsOf, openFolder, openList, rowsOf } from './support/folder.ts';
 
 describe('the output', () => {
   it('makes text of the API harmless, leaves numbers and the own cells alone', async () => {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { expect, it } from 'vitest';
 import { createRunControl, enrich } from '../../src/index.ts';
 import { openApi } from './support/api.ts';
-import { openList } from './support/lists.ts';
+import { openList } from './support/folder.ts';
 
 it.each([
   ['by its control', undefined],

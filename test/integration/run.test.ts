@@ -1,10 +1,8 @@
 import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { openScripted, openServer } from './support/api.ts';
-import { type Ended, summaryOf } from './support/command.ts';
-import { type Folder } from './support/folder.ts';
-import { LIST, openList } from './support/lists.ts';
-import { enrichHere, runHere } from './support/program.ts';
+import { type Ended, enrichHere, runHere, summaryOf } from './support/command.ts';
+import { type Folder, LIST, openList } from './support/folder.ts';
 import { expectRefusal } from './support/refusals.ts';
 
 /** A folder with `list.csv`, and `jobs/job.yaml` that says this. */

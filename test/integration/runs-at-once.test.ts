@@ -1,10 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
 import { holdCalls, openApi } from './support/api.ts';
-import { type Ended, type Running, type Started, start } from './support/command.ts';
-import { openFolder } from './support/folder.ts';
-import { runHere, startHere } from './support/program.ts';
-import { column, domains, listOf, rowsOf } from './support/tables.ts';
+import {
+  type Ended,
+  type Running,
+  runHere,
+  type Started,
+  start,
+  startHere,
+} from './support/command.ts';
+import { column, domains, listOf, openFolder, rowsOf } from './support/folder.ts';
 
 const CONCURRENCY = 8;
 

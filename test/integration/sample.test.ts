@@ -4,9 +4,8 @@ import { enrich } from '../../src/index.ts';
 import { describeEnd } from '../../src/watch/describe.ts';
 import { openApi } from './support/api.ts';
 import { summaryOf } from './support/command.ts';
-import { openList } from './support/lists.ts';
+import { domains, listOf, openList } from './support/folder.ts';
 import { openStage } from './support/queue-stage.ts';
-import { domains, listOf } from './support/tables.ts';
 
 interface Given {
   readonly sample?: number;

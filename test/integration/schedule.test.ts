@@ -2,10 +2,9 @@ import { describe, expect, it, vi } from 'vitest';
 import { openSchedules as openOnRedis } from '../../src/queue/schedules.ts';
 import { useDatabase, useRedis } from '../support/redis.ts';
 import { holdCalls } from './support/api.ts';
-import { start } from './support/command.ts';
-import { runHere, startHere } from './support/program.ts';
+import { runHere, start, startHere } from './support/command.ts';
+import { rowsOf } from './support/folder.ts';
 import { FAR, openSchedules } from './support/schedules.ts';
-import { rowsOf } from './support/tables.ts';
 
 const EVERY_SECOND = '* * * * * *';
 

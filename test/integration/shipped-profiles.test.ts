@@ -9,11 +9,9 @@ import type { SandboxAuth } from '../../src/sandbox/auth.ts';
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
 import { openApi } from './support/api.ts';
-import { start, summaryOf } from './support/command.ts';
+import { runHere, start, summaryOf } from './support/command.ts';
 import { type Enriched, enrichIn } from './support/enrich.ts';
-import { openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
-import { column, listOf, rowsOf } from './support/tables.ts';
+import { column, listOf, openList, rowsOf } from './support/folder.ts';
 
 const KEY = 'a-key-that-is-not-real';
 

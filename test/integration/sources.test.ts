@@ -3,11 +3,8 @@ import type { SandboxOptions, SandboxReply } from '../../src/sandbox/options.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts';
 import { useDatabase } from '../support/redis.ts';
 import { openApi } from './support/api.ts';
-import { start, summaryOf } from './support/command.ts';
-import type { Folder } from './support/folder.ts';
-import { openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
-import { column, domains, listOf, rowsOf } from './support/tables.ts';
+import { runHere, start, summaryOf } from './support/command.ts';
+import { column, domains, type Folder, listOf, openList, rowsOf } from './support/folder.ts';
 
 const NOBODY: SandboxReply = { status: 404, body: { error: 'no such company' } };
 const numberIn = (domain: string): number => Number(/\d+/.exec(domain)?.[0]);

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { useDatabase, useRedis } from '../support/redis.ts';
 import { openApi, openServer } from './support/api.ts';
-import { openFolder } from './support/folder.ts';
-import { openList } from './support/lists.ts';
-import { runHere, startHere } from './support/program.ts';
+import { runHere, startHere } from './support/command.ts';
+import { openFolder, openList } from './support/folder.ts';
 import { FAR, openSchedules } from './support/schedules.ts';
 import { type Samples, statusOf, valueOf } from './support/status.ts';
 

@@ -2,11 +2,10 @@ import { statSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { openStore } from '../../src/store/store.ts';
 import { outcomeOf } from '../store/outcomes.ts';
-import { start, summaryOf } from './support/command.ts';
+import { enrichHere, start, summaryOf } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
 import { openFolder } from './support/folder.ts';
 import { watchOwnMemory } from './support/memory.ts';
-import { enrichHere } from './support/program.ts';
 import { inStore, openEnriched } from './support/stores.ts';
 
 const linesOf = (text: string): Record<string, unknown>[] =>

@@ -6,9 +6,8 @@ import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { judge } from '../../src/watch/describe.ts';
 import { createStatusCounts } from '../../src/watch/run-view.ts';
 import { openApi, openScripted } from './support/api.ts';
-import type { Ended } from './support/command.ts';
+import { type Ended, runHere, startHere } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
-import { runHere, startHere } from './support/program.ts';
 
 const ANSWER = {
   name: 'Acme',

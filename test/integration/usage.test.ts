@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { openFolder } from './support/folder.ts';
-import { openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
+import { runHere } from './support/command.ts';
+import { openFolder, openList } from './support/folder.ts';
 import { expectRefusal } from './support/refusals.ts';
 
 const ENRICH = ['enrich', 'list.csv'];

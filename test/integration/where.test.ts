@@ -1,9 +1,7 @@
 import { expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
-import { summaryOf } from './support/command.ts';
-import { openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
-import { column, domains, listOf, rowsOf } from './support/tables.ts';
+import { runHere, summaryOf } from './support/command.ts';
+import { column, domains, listOf, openList, rowsOf } from './support/folder.ts';
 
 it('a second API is a second command over the output of the first, for the rows that it does not know', async () => {
   const names = domains(60);

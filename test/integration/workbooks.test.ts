@@ -2,12 +2,10 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { open, partsOf, readParts, row, workbookOf } from '../rows/xlsx/workbooks.ts';
 import { openScripted } from './support/api.ts';
-import { run, summaryOf } from './support/command.ts';
+import { run, runHere, summaryOf } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
-import { type Folder, openFolder } from './support/folder.ts';
-import { runHere } from './support/program.ts';
+import { cellsOf, type Folder, openFolder } from './support/folder.ts';
 import { expectRefusal, expectUntouched } from './support/refusals.ts';
-import { cellsOf } from './support/tables.ts';
 
 const ANSWERS = {
   'acme.com': { body: { name: '=Acme', employees: 12, big: false, city: 'Oslo' } },

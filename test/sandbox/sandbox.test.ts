@@ -5,7 +5,7 @@ import { latencyOf } from '../../src/sandbox/brand-endpoint.ts';
 import type { SandboxOptions, SandboxReply } from '../../src/sandbox/options.ts';
 import { findLogo, startSandbox } from '../../src/sandbox/server.ts';
 import { openApi } from '../integration/support/api.ts';
-import { domains as createDomains } from '../integration/support/tables.ts';
+import { domains as createDomains } from '../integration/support/folder.ts';
 import { ask, askAll, get, openCall } from './sandboxes.ts';
 
 it.each([

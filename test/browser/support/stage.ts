@@ -4,8 +4,7 @@ import type { SandboxOptions } from '../../../src/sandbox/options.ts';
 import type { Sandbox } from '../../../src/sandbox/server.ts';
 import { openApi } from '../../integration/support/api.ts';
 import { type Running, start } from '../../integration/support/command.ts';
-import { type Folder, openFolder } from '../../integration/support/folder.ts';
-import { domains, listOf } from '../../integration/support/tables.ts';
+import { domains, type Folder, listOf, openFolder } from '../../integration/support/folder.ts';
 
 /** A run with a dashboard, and the API that it asks. */
 export interface DashboardStage {

@@ -8,9 +8,9 @@ import {
   type Running,
   type Started,
   start,
+  startHere,
 } from '../../integration/support/command.ts';
 import { type Folder, openFolder } from '../../integration/support/folder.ts';
-import { startHere } from '../../integration/support/program.ts';
 import type { SeededRandom } from '../../support/random.ts';
 import { type TestRedis, type TestRedisOptions, useRedis } from '../../support/redis.ts';
 import { makeList, respond } from './chaos-list.ts';

@@ -6,8 +6,7 @@ import type { PageState } from '../../../src/page/app/app.ts';
 import type { connectionRequest } from '../../../src/page/app/connections.ts';
 import type { ListRun, ListView, ShownRow } from '../../../src/page/app/lists.ts';
 import type { runRequest } from '../../../src/page/app/runs.ts';
-import type { Started, start } from './command.ts';
-import { startHere } from './program.ts';
+import { type Started, type start, startHere } from './command.ts';
 
 export type AppState = PageState['app'];
 

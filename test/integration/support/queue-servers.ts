@@ -1,9 +1,8 @@
 import { expect } from 'vitest';
 import { type TestRedis, useRedis } from '../../support/redis.ts';
 import { openApi } from './api.ts';
-import { run } from './command.ts';
-import { openList } from './lists.ts';
-import { runHere } from './program.ts';
+import { run, runHere } from './command.ts';
+import { openList } from './folder.ts';
 
 // Commands load these when they run. Compiled before, that takes none of the time in which they are to answer.
 await Promise.all([

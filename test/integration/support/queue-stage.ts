@@ -2,10 +2,8 @@ import type { SandboxOptions } from '../../../src/sandbox/options.ts';
 import type { Sandbox } from '../../../src/sandbox/server.ts';
 import { type TestDatabase, useDatabase } from '../../support/redis.ts';
 import { openApi } from './api.ts';
-import type { CommandOptions, Started } from './command.ts';
-import { type Folder, openFolder } from './folder.ts';
-import { startHere } from './program.ts';
-import { domains, listOf } from './tables.ts';
+import { type CommandOptions, type Started, startHere } from './command.ts';
+import { domains, type Folder, listOf, openFolder } from './folder.ts';
 
 /** An API, a Redis and a list of so many rows, `list.csv`. All end with the test. */
 export interface Stage {

@@ -12,9 +12,8 @@ import type { SandboxOptions } from '../../../src/sandbox/options.ts';
 import type { Sandbox } from '../../../src/sandbox/server.ts';
 import { type TestDatabase, useDatabase } from '../../support/redis.ts';
 import { openApi } from './api.ts';
-import { type Ended, type Running, type Started, start } from './command.ts';
+import { type Ended, type Running, runHere, type Started, start, startHere } from './command.ts';
 import { type Folder, openFolder } from './folder.ts';
-import { runHere, startHere } from './program.ts';
 
 /** A folder with job files, a Redis that keeps their schedules, and an API. All end with the test. */
 export interface Schedules {

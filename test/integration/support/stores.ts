@@ -1,9 +1,7 @@
 import { openScripted } from './api.ts';
-import type { Ended } from './command.ts';
+import { type Ended, runHere } from './command.ts';
 import { enrichIn } from './enrich.ts';
-import type { Folder } from './folder.ts';
-import { openList } from './lists.ts';
-import { runHere } from './program.ts';
+import { type Folder, openList } from './folder.ts';
 
 /** Runs `brandfill store …` in a folder, in this process. */
 export function inStore(folder: Folder, ...args: readonly string[]): Promise<Ended> {
