@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DAY_MS } from '../common/format.ts';
 import { isLimitUnsure, type Pace } from './pace.ts';
-import { type FixedRate, startsOf } from './rate.ts';
+import type { FixedRate } from './rate.ts';
 
 /**
  * What one run learned of the pace, for the next one, and what is said of it. Plain data that survives
@@ -98,6 +98,11 @@ export function learnedOf(pace: Pace, fixed: FixedRate | undefined, epochMs: num
       startsMs: startsOf(fixed).map((at) => at + epochMs),
     },
   };
+}
+
+/** The starts that are known, in their order. */
+function startsOf({ recentStartsMs, oldestStart }: FixedRate): readonly number[] {
+  return [...recentStartsMs.slice(oldestStart), ...recentStartsMs.slice(0, oldestStart)];
 }
 
 /** What calls are held to. */

@@ -43,11 +43,6 @@ export function bookFixed(fixed: FixedRate, atMs: number): void {
   fixed.oldestStart = (fixed.oldestStart + 1) % countedWindow(fixed.rate).starts;
 }
 
-/** The starts that it knows, in their order. */
-export function startsOf({ recentStartsMs, oldestStart }: FixedRate): readonly number[] {
-  return [...recentStartsMs.slice(oldestStart), ...recentStartsMs.slice(0, oldestStart)];
-}
-
 /**
  * How many starts are counted in which window. A large rate is counted in an equal part of its window.
  * If it does not divide evenly, up to one call in 128 is given up.

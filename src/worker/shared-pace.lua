@@ -1,5 +1,5 @@
 -- Generated from pace.ts, ../calls/rate.ts, rate.ts, shared-pace.ts, pace-in-redis.ts by npm run make:lua.
--- sha256 of these: 6f43ab4514d5e154aec4e8f9a6217e1737cac5e50e3407e51c2c8273724afa49
+-- sha256 of these: a20faaacd281c532f1a742ada128caf2f55578c74a8cf63ae7058b2e8c8856d3
 local require
 local ____modules = {}
 local ____moduleCache = {}
@@ -45,67 +45,6 @@ local function __TS__ObjectRest(target, usedProperties)
         end
     end
     return result
-end
-
-local function __TS__ArraySlice(self, first, last)
-    local len = #self
-    first = first or 0
-    if first < 0 then
-        first = len + first
-        if first < 0 then
-            first = 0
-        end
-    else
-        if first > len then
-            first = len
-        end
-    end
-    last = last or len
-    if last < 0 then
-        last = len + last
-        if last < 0 then
-            last = 0
-        end
-    else
-        if last > len then
-            last = len
-        end
-    end
-    local out = {}
-    first = first + 1
-    last = last + 1
-    local n = 1
-    while first < last do
-        out[n] = self[first]
-        first = first + 1
-        n = n + 1
-    end
-    return out
-end
-
-local function __TS__CountVarargs(...)
-    return select("#", ...)
-end
-
-local function __TS__SparseArrayNew(...)
-    local sparseArray = {...}
-    sparseArray.sparseLength = __TS__CountVarargs(...)
-    return sparseArray
-end
-
-local function __TS__SparseArrayPush(sparseArray, ...)
-    local args = {...}
-    local argsLen = __TS__CountVarargs(...)
-    local listLen = sparseArray.sparseLength
-    for i = 1, argsLen do
-        sparseArray[listLen + i] = args[i]
-    end
-    sparseArray.sparseLength = listLen + argsLen
-end
-
-local function __TS__SparseArraySpread(sparseArray)
-    local _unpack = unpack or table.unpack
-    return _unpack(sparseArray, 1, sparseArray.sparseLength)
 end
 
 local function __TS__ArrayIsArray(value)
@@ -157,10 +96,6 @@ end
 return {
   __TS__ObjectAssign = __TS__ObjectAssign,
   __TS__ObjectRest = __TS__ObjectRest,
-  __TS__ArraySlice = __TS__ArraySlice,
-  __TS__SparseArrayNew = __TS__SparseArrayNew,
-  __TS__SparseArrayPush = __TS__SparseArrayPush,
-  __TS__SparseArraySpread = __TS__SparseArraySpread,
   __TS__ArrayConcat = __TS__ArrayConcat,
   __TS__ArraySome = __TS__ArraySome,
   __TS__ArrayFind = __TS__ArrayFind
@@ -822,11 +757,6 @@ end
 return ____exports
  end,
 ["worker.rate"] = function(...) 
-local ____lualib = require("lualib_bundle")
-local __TS__ArraySlice = ____lualib.__TS__ArraySlice
-local __TS__SparseArrayNew = ____lualib.__TS__SparseArrayNew
-local __TS__SparseArrayPush = ____lualib.__TS__SparseArrayPush
-local __TS__SparseArraySpread = ____lualib.__TS__SparseArraySpread
 local ____exports = {}
 local countedWindow, LATE_MS
 function ____exports.bookFixed(fixed, atMs)
@@ -876,18 +806,6 @@ function ____exports.nextFixedStartMs(fixed)
         lastSlotMs + rate.perMs / rate.count,
         oldestMs + countedWindow(rate).perMs
     )
-end
-function ____exports.startsOf(____bindingPattern0)
-    local oldestStart
-    local recentStartsMs
-    recentStartsMs = ____bindingPattern0.recentStartsMs
-    oldestStart = ____bindingPattern0.oldestStart
-    local ____array_1 = __TS__SparseArrayNew(unpack(__TS__ArraySlice(recentStartsMs, oldestStart)))
-    __TS__SparseArrayPush(
-        ____array_1,
-        unpack(__TS__ArraySlice(recentStartsMs, 0, oldestStart))
-    )
-    return {__TS__SparseArraySpread(____array_1)}
 end
 return ____exports
  end,
