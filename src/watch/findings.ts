@@ -1,8 +1,8 @@
 import type { SameRecord } from '../collector/same-records.ts';
 import { countOf, formatCount } from '../common/format.ts';
-import { shortOf } from '../common/reasons.ts';
 import type { Finding } from '../worker/answer-kinds.ts';
 import type { RunReason } from './run-view.ts';
+import { seenOf } from './words.ts';
 
 /** What a run found out about an API, so that a person can check it. */
 export interface FoundOut {
@@ -45,10 +45,10 @@ function sentenceOn(
   { about, httpStatus, reason, share }: Finding,
   reasons: readonly RunReason[],
 ): string | undefined {
-  const what = httpStatus === undefined ? shortOf(reason) : `${httpStatus}`;
+  const what = whatOf(httpStatus, reason);
   if (about === 'limit') return `${what} is how this API limits the rate of calls.`;
   if (about === 'chance') {
-    return `About one call in ${formatCount(Math.max(2, Math.round(1 / share)))} gets ${what} by chance: such domains were asked again.`;
+    return `About one call in ${formatCount(Math.max(2, Math.round(1 / share)))} gets ${what.replace(/^N/, 'n')} by chance: such domains were asked again.`;
   }
   const of = reasons.filter((one) => one.reason === reason && one.httpStatus === httpStatus);
   const rows = of.reduce((sum, one) => sum + one.rows, 0);
@@ -56,4 +56,10 @@ function sentenceOn(
   return of.some(({ status }) => status === 'failed' || status === 'stale')
     ? `${what} comes for the same domains however often they are asked: ${countOf(rows, 'row')}.`
     : `${what} is how this API refuses a domain: ${countOf(rows, 'row')}.`;
+}
+
+/** What came: `403`, `200 (no json)`, `No answer (connections are broken off)`. */
+function whatOf(httpStatus: number | undefined, reason: string): string {
+  if (httpStatus === undefined) return `No answer (${seenOf(reason)})`;
+  return reason === `http_${httpStatus}` ? `${httpStatus}` : `${httpStatus} (${seenOf(reason)})`;
 }

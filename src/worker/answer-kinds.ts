@@ -23,8 +23,7 @@ export interface Finding {
   readonly httpStatus: number | undefined;
   /** One of our words for it, such as `http_403` or `timeout`. */
   readonly reason: string;
-  /** Calls that got it, and the share of all calls that is: 0 to 1. */
-  readonly calls: number;
+  /** The share of domains that got it while all was well: 0 to 1. */
   readonly share: number;
 }
 
@@ -38,8 +37,6 @@ export interface AnswerKind extends Pick<Finding, 'httpStatus' | 'reason'> {
   readonly mayBeLimit: boolean;
   /** Most that are told so are about the domain. */
   readonly isLikelyOwn: boolean;
-  /** Calls that got it. */
-  calls: number;
   /** How often it came of late to domains that were asked for the first time, and to any. */
   readonly fresh: Recent;
   readonly any: Recent;
@@ -110,17 +107,17 @@ export class AnswerKinds {
     this.answers += 1;
     if (isFresh) this.tries += 1;
     if (!kind) return;
-    kind.calls += 1;
     count(kind.any, this.answers);
     if (isFresh) count(kind.fresh, this.tries);
   }
 
-  /** What turned out. A limit told by 429 is no news. */
+  /** What turned out. A limit told by 429 is no news, nor what came in an outage alone. */
   findings(): readonly Finding[] {
     return [...this.#kinds.values()].flatMap((kind) => {
-      const { about, httpStatus, reason, calls, isPlain, isLimitByName } = kind;
+      const { about, httpStatus, reason, usual, isPlain, isLimitByName } = kind;
       if (about === 'unknown' || isPlain || (about === 'limit' && isLimitByName)) return [];
-      return [{ about, httpStatus, reason, calls, share: calls / this.answers }];
+      if (about === 'chance' && usual === 0) return [];
+      return [{ about, httpStatus, reason, share: usual / this.#usual }];
     });
   }
 
@@ -263,7 +260,6 @@ function createKind(meaning: Meaning): AnswerKind {
     isLimitByName,
     mayBeLimit: isLimitByName || (!isPlain && kind !== 'failed'),
     isLikelyOwn,
-    calls: 0,
     fresh: { count: 0, at: 0 },
     any: { count: 0, at: 0 },
     probed: { count: 0, at: 0 },

@@ -35,6 +35,26 @@ it('says at the end what it found out about the API: its refusals, its faults, i
   );
 });
 
+it.each([503, 302])('says nothing of %i in an outage', async (status) => {
+  const folder = openList(listOf(MANY));
+  let calls = 0;
+  let untilMs = 0;
+  const api = await openApi({
+    latencyMs: 2,
+    respond: () => {
+      calls += 1;
+      if (calls === 200) untilMs = performance.now() + 500;
+      return calls >= 200 && performance.now() < untilMs
+        ? { status, headers: { location: '/login' } }
+        : undefined;
+    },
+  });
+  const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--json'], {
+    cwd: folder.path,
+  });
+  expect(summaryOf(ended)).toMatchObject({ statuses: { found: 600 }, findings: [] });
+});
+
 it('says nothing of an API that does what is expected', async () => {
   const folder = openList(listOf(MANY.slice(0, 60)));
   const api = await openApi();
