@@ -35,8 +35,6 @@ export interface AnswerKind extends Pick<Finding, 'httpStatus' | 'reason'> {
   /** Whether it says by itself that it is a limit, as 429 does; and whether it may be one. */
   readonly isLimitByName: boolean;
   readonly mayBeLimit: boolean;
-  /** Most that are told so are about the domain. */
-  readonly isLikelyOwn: boolean;
   /** How often it came of late to domains that were asked for the first time, and to any. */
   readonly fresh: Recent;
   readonly any: Recent;
@@ -71,7 +69,6 @@ const DECAY = 1 - 1 / RECENT;
 const DECIDED = 6;
 /** No more is kept, so that a change shows. */
 const MOST_EVIDENCE = 8;
-const LIKELY = 2;
 /** So many domains at least. */
 const ENOUGH = 4;
 /** Where it is the domain's own it comes again nearly always, and where not, hardly ever. */
@@ -159,10 +156,9 @@ export class AnswerKinds {
     return Math.max(this.share(kind), shareOf(kind.any, this.answers));
   }
 
-  /** How often it comes when all is well; without a kind, any of them. */
-  usual(kind?: AnswerKind): number {
-    const bad = kind ? kind.usual : this.#usualBad;
-    return Math.min(0.95, (bad + 0.5) / (this.#usual + 10));
+  /** How often any of them comes when all is well. */
+  usual(): number {
+    return Math.min(0.95, (this.#usualBad + 0.5) / (this.#usual + 10));
   }
 
   /** Whether it comes more often than its base share explains. */
@@ -214,12 +210,12 @@ export class AnswerKinds {
    */
   isOfDomain(kind: AnswerKind, same: number, isLast = false): boolean {
     // Of a limit, what is refused again and again would count as limit itself.
-    const recent = kind.about === 'limit' ? this.share(kind) : this.#chance(kind);
+    const recent = kind.about === 'limit' || isLast ? this.share(kind) : this.#chance(kind);
     // What is left at the end of a list may be nothing else: domains that are well are compared, too.
     const { probed } = kind;
     const ofProbes = (leftOf(probed, this.answers) + 1) / (leftOf(this.#probes, this.answers) + 1);
     const chance = isLast ? recent : Math.min(recent, Math.max(AT_LEAST, ofProbes));
-    const share = Math.min(0.9, Math.max(kind.isLikelyOwn ? 0.05 : AT_LEAST, chance));
+    const share = Math.min(0.9, Math.max(AT_LEAST, chance));
     return share ** same < (isLast ? UNLIKELY_AT_LAST : UNLIKELY);
   }
 }
@@ -251,7 +247,6 @@ function createKind(meaning: Meaning): AnswerKind {
     kind === 'found' ||
     (kind === 'not_found' && form !== 'page') ||
     (isSure === true && !isOfMoment);
-  const isLikelyOwn = kind === 'rejected' || kind === 'not_found';
   return {
     httpStatus,
     reason: 'reason' in meaning ? meaning.reason : '',
@@ -259,12 +254,11 @@ function createKind(meaning: Meaning): AnswerKind {
     isPlain,
     isLimitByName,
     mayBeLimit: isLimitByName || (!isPlain && kind !== 'failed'),
-    isLikelyOwn,
     fresh: { count: 0, at: 0 },
     any: { count: 0, at: 0 },
     probed: { count: 0, at: 0 },
     usual: 0,
-    evidence: isLikelyOwn ? LIKELY : 0,
+    evidence: 0,
     same: new Set(),
     bettered: 0,
     hopeless: 0,

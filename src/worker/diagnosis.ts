@@ -75,7 +75,7 @@ export interface Call {
  * end by itself;
  * `out`: the API says when it is back; `own`: refused, but the domain alone is; `none`: nothing.
  */
-export type Signal = 'good' | 'limit' | 'failing' | 'out' | 'own' | 'none';
+export type Signal = 'good' | 'limit' | 'failing' | 'out' | 'none';
 
 export interface Weighed {
   readonly signal: Signal;
@@ -374,13 +374,13 @@ class Evidence implements Diagnosis {
     if (this.#lastGoodBegan < history.answeredAt) return;
     if (kind !== history.kind) {
       history.same = 0;
+      // What is its own comes whenever nothing is in the way: what it got before is not.
+      if (kind.about === 'own') this.#kinds.repeated(history.kind, false);
       return;
     }
     history.same += 1;
     kind.same.add(domain);
     if (history.same === HOPELESS) kind.hopeless += 1;
-    if (kind.countedAt === this.#counts.goods) return;
-    kind.countedAt = this.#counts.goods;
     this.#kinds.repeated(kind, true);
     if (kind.bettered === 0 && kind.hopeless >= NEVER_BETTERED) kind.about = 'own';
   }
@@ -417,7 +417,7 @@ class Evidence implements Diagnosis {
     const { goods } = this.#counts;
     if (this.#kinds.isOfDomain(kind, same)) {
       this.#kinds.noteOwn(kind);
-      return { signal: 'own', verdict: REFUSES.has(meaning.kind) ? 'believe' : 'retry' };
+      return { signal: 'none', verdict: REFUSES.has(meaning.kind) ? 'believe' : 'retry' };
     }
     // Nobody else is there to tell: it is not asked for ever.
     if (goods === 0 && bad >= MOST_ALONE && kind.same.size === 0) {

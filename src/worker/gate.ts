@@ -137,8 +137,6 @@ export function createGate(options: GateOptions): Gate {
   let isFailing = false;
   /** Domains for which a longer wait was stated than may be waited for. */
   const overlongWaits = new Set<string>();
-  /** The domains whose refusals made calls slower, as far as it is not known yet whom those were about. */
-  const slowedBy = new Set<string>();
 
   /** When a call may start; Infinity: not before another has ended. */
   function nextMs(nowMs: number, isProbe = false): number {
@@ -347,9 +345,8 @@ export function createGate(options: GateOptions): Gate {
 
     ended(meaning: Meaning, domains = 1): Verdict | Promise<Verdict> {
       const latencyMs = this.#bill(meaning, domains);
-      const isAgain = diagnosis.wasBad(this.#subject);
       const { signal, verdict } = diagnosis.note(meaning, this.#subject, this.#call);
-      this.#learn(meaning, signal, latencyMs, isAgain);
+      this.#learn(meaning, signal, latencyMs);
       letThrough();
       return verdict;
     }
@@ -359,7 +356,6 @@ export function createGate(options: GateOptions): Gate {
       each: readonly (readonly [Meaning, Subject])[],
     ): (Verdict | Promise<Verdict>)[] {
       const latencyMs = this.#bill(meaning, each.length);
-      const isAgain = each.some(([, of]) => diagnosis.wasBad(of));
       // Good ones first: they tell what the others are about.
       const inOrder = [...each.keys()].sort((one, other) => rank(each[one]) - rank(each[other]));
       const all: Weighed[] = [];
@@ -374,14 +370,14 @@ export function createGate(options: GateOptions): Gate {
           (signal === 'limit' && (!isServed || each[at]?.[0].kind === 'throttled')) ||
           signal === 'failing',
       );
-      this.#learn(meaning, (worst ?? all[0])?.signal ?? 'good', latencyMs, isAgain);
+      this.#learn(meaning, (worst ?? all[0])?.signal ?? 'good', latencyMs);
       letThrough();
       return all.map(({ verdict }) => verdict);
     }
 
     probed(meaning: Meaning): void {
       const latencyMs = this.#bill(meaning);
-      this.#learn(meaning, diagnosis.noteProbe(meaning, this.#call), latencyMs, true);
+      this.#learn(meaning, diagnosis.noteProbe(meaning, this.#call), latencyMs);
       letThrough();
     }
 
@@ -405,7 +401,7 @@ export function createGate(options: GateOptions): Gate {
       return clock.nowMs() - this.#sentAtMs;
     }
 
-    #learn(meaning: Meaning, signal: Signal, latencyMs: number, isAgain: boolean): void {
+    #learn(meaning: Meaning, signal: Signal, latencyMs: number): void {
       const nowMs = clock.nowMs();
       const { domain } = this.#subject;
       const isRefused = signal === 'limit' || signal === 'failing' || signal === 'out';
@@ -415,7 +411,6 @@ export function createGate(options: GateOptions): Gate {
         sentAtMs: this.#sentAtMs,
         latencyMs: meaning.form === 'none' ? 0 : latencyMs,
         inFlight: this.#inFlight,
-        isAgain,
         limits: meaning.limits,
         retryAfterMs: isRefused && !isVerdict ? waitOf(meaning, domain) : undefined,
       };
@@ -423,26 +418,16 @@ export function createGate(options: GateOptions): Gate {
       isFailing = isRefused ? isAway : signal !== 'good' && isFailing;
       if (isAway || isRefused) trouble = meaning.reason;
       else if (signal === 'good') trouble = undefined;
-      if (isAgain && signal === 'good') slowedBy.clear();
       if (signal === 'good') {
         home.ended('good', call, nowMs);
         overlongWaits.clear();
       } else if (isRefused) {
-        if (home.pace.state !== 'testing') slowedBy.add(domain);
         const isOut = signal === 'out' || meaning.kind === 'machine';
         home.ended(isOut ? 'away' : signal === 'failing' ? 'failing' : 'refused', call, nowMs);
         if (home.isSick) diagnosis.leave();
         else if (signal === 'failing' && !waiting.hasAgain) diagnosis.askAgain();
         stopIfTooLong();
-      } else {
-        // The refusals were about their domains alone: what they did to the pace is undone.
-        if (signal === 'own') {
-          slowedBy.delete(domain);
-          const isHeld = home.pace.climbToPerMs > 0;
-          if (!isHeld && (slowedBy.size === 0 || home.pace.state === 'testing')) home.forget(nowMs);
-        }
-        home.ended('none', call, nowMs);
-      }
+      } else home.ended('none', call, nowMs);
     }
   }
 

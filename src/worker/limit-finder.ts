@@ -15,7 +15,8 @@ export interface PaceControl {
   slow(ratePerMs: number): void;
   /** @param toPerMs 0: to what it was */
   climb(toPerMs: number): void;
-  forget(): void;
+  /** The rate is what it was, at once. */
+  resume(): void;
 }
 
 /** How many answers, good answers and calls there were so far. */
@@ -67,7 +68,7 @@ export class LimitFinder {
     if (!trial) return false;
     if (trial.kind.about === 'own') {
       this.#trial = undefined;
-      this.#pace.forget();
+      this.#pace.resume();
     } else if (!this.#pace.isClimbing && trial.isAtTop()) this.#trial = undefined;
     else return this.#tryOn(trial, kind, answersBefore);
     return false;
@@ -98,7 +99,7 @@ export class LimitFinder {
   #endAsFault({ kind, share }: RateTrial): void {
     // What made the pace slower was none, from the first time on.
     if (kind.about === 'limit') this.#pace.climb(Number.POSITIVE_INFINITY);
-    else this.#pace.forget();
+    else this.#pace.resume();
     this.#kinds.noteBaseShare(kind, share);
     this.#falls.delete(kind);
     this.#trial = undefined;

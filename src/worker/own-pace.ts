@@ -6,12 +6,12 @@ import {
   climb,
   createPace,
   ended,
-  forget,
   nextStartMs,
   type Pace,
   type PacedCall,
   type Refusal,
   refused,
+  resume,
   slow,
   start,
 } from './pace.ts';
@@ -32,12 +32,12 @@ export interface PaceHome {
   start(nowMs: number): void;
   /** A call has ended. */
   ended(how: 'good' | Refusal | 'none', call: PacedCall, nowMs: number): void;
-  /** What calls were refused for was not the rate. */
-  forget(nowMs: number): void;
   /** Takes the rate down for a while. */
   slow(ratePerMs: number, nowMs: number): void;
   /** Lets it climb. @param toPerMs 0: to what it was */
   climb(toPerMs: number, nowMs: number): void;
+  /** The rate is what it was, at once. */
+  resume(nowMs: number): void;
   /** The pace as it is known here, and the fixed rate. */
   readonly pace: Readonly<Pace>;
   readonly fixed: FixedRate | undefined;
@@ -87,9 +87,9 @@ export function createOwnPace(
       if (how === 'none') return ended(pace, call.sentAtMs);
       refused(pace, call, now, how);
     },
-    forget: (now) => forget(pace, now),
     slow: (ratePerMs, now) => slow(pace, ratePerMs, now),
     climb: (toPerMs, now) => climb(pace, toPerMs, now),
+    resume: (now) => resume(pace, now),
   };
 }
 
@@ -136,6 +136,6 @@ export function controlOf(home: PaceHome, clock: Clock): PaceControl {
     },
     slow: (ratePerMs) => home.slow(ratePerMs, clock.nowMs()),
     climb: (toPerMs) => home.climb(toPerMs, clock.nowMs()),
-    forget: () => home.forget(clock.nowMs()),
+    resume: () => home.resume(clock.nowMs()),
   };
 }

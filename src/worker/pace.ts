@@ -37,8 +37,6 @@ export interface PacedCall {
   readonly latencyMs: number;
   /** Calls under way when it was sent, itself included. */
   readonly inFlight: number;
-  /** Whether its domain was refused before, so that this was about all. @default false */
-  readonly isAgain?: boolean | undefined;
   readonly retryAfterMs?: number | undefined;
   readonly limits?: LimitHints | undefined;
 }
@@ -195,8 +193,6 @@ export function createPace(nowMs: number, known: Known) {
     windowCalls,
     nextMs: nowMs,
     lastMs: LONG_AGO_MS,
-    /** How it was, and when, before refusals that are not known yet to be about more than their domains. */
-    before: undefined as { readonly atMs: number; readonly pace: object } | undefined,
   };
 }
 
@@ -254,8 +250,7 @@ function skipUnwanted(pace: Pace, atMs: number): void {
 }
 
 export function accepted(pace: Pace, call: PacedCall, nowMs: number): void {
-  const { sentAtMs, latencyMs, inFlight, isAgain = false, limits } = call;
-  if (isAgain && pace.climbToPerMs === 0) pace.before = undefined;
+  const { sentAtMs, latencyMs, inFlight, limits } = call;
   if (latencyMs > 0) {
     pace.latencyMs += (latencyMs - pace.latencyMs) * (pace.latencyMs === 0 ? 1 : 0.1);
   }
@@ -374,7 +369,6 @@ export function refused(
   const isAgain = pace.state !== 'flowing';
   if (!isAgain) {
     pace.refusedMs = nowMs;
-    remember(pace, nowMs);
   }
   const lastedMs = nowMs - pace.refusedMs;
   pace.cutMs = nowMs;
@@ -407,27 +401,9 @@ export function refused(
   }
 }
 
-/**
- * What calls were refused for was about their domains alone: the pace is what it was before, and
- * has lost no time.
- */
-export function forget(pace: Pace, nowMs: number): void {
-  const { before, lastMs, cutMs } = pace;
-  if (!before) return;
-  Object.assign(pace, before.pace, { nextMs: nowMs, lastMs, cutMs });
-  pace.before = undefined;
-  pace.epochMs += nowMs - before.atMs;
-}
-
-function remember(pace: Pace, nowMs: number): void {
-  const { before, ...known } = pace;
-  pace.before ??= { atMs: nowMs, pace: known };
-}
-
-/** Takes the rate down for a while, to see whether that changes anything, until `climb` or `forget`. */
+/** Takes the rate down for a while, to see whether that changes anything, until `climb` or `resume`. */
 export function slow(pace: Pace, ratePerMs: number, nowMs: number): void {
   if (pace.state !== 'flowing' || pace.phase === 'fixed') return;
-  remember(pace, nowMs);
   pace.climbToPerMs = Math.max(pace.climbToPerMs, pace.ratePerMs);
   pace.climbLeft = 0;
   pace.ratePerMs = Math.max(SLOWEST_PER_MS, ratePerMs);
@@ -453,9 +429,15 @@ function climbOn(pace: Pace, sentAtMs: number, nowMs: number): void {
   pace.climbLeft = CLIMB_CALLS;
   pace.climbMs = nowMs;
   pace.healthyMs = nowMs;
-  if (pace.ratePerMs < pace.climbToPerMs) return;
+  if (pace.ratePerMs >= pace.climbToPerMs) resume(pace, nowMs);
+}
+
+/** The rate is what it was before it was taken down. */
+export function resume(pace: Pace, nowMs: number): void {
+  if (pace.climbToPerMs === 0) return;
+  pace.ratePerMs = pace.climbToPerMs;
   pace.climbToPerMs = 0;
-  pace.before = undefined;
+  pace.nextMs = Math.min(pace.nextMs, nowMs);
   pace.windowMs = nowMs;
   pace.accepted = 0;
 }
@@ -467,7 +449,6 @@ function endClimb(pace: Pace, nowMs: number, statedMs: number): void {
     pace.phase === 'cruising' && ratePerMs >= limitPerMs && ratePerMs < 2.1 * limitPerMs;
   pace.phase = 'cruising';
   pace.climbToPerMs = 0;
-  pace.before = undefined;
   if (isAsBefore) {
     pace.patienceMs = Math.min(Math.max(HEALTHY_MS, 2 * pace.patienceMs), MOST_PATIENCE_MS);
     learn(pace, limitPerMs, margin, riseCalls);

@@ -6,7 +6,7 @@ import { createScript, type RedisServer } from '../queue/redis.ts';
 import { errorText, isReply } from '../queue/redis-errors.ts';
 import type { Clock } from './clock.ts';
 import type { PaceHome } from './own-pace.ts';
-import { climb, createPace, type Pace, type PacedCall, slow } from './pace.ts';
+import { climb, createPace, type Pace, type PacedCall, resume, slow } from './pace.ts';
 import type { Granted, PaceEvent, Said, SharedState } from './shared-pace.ts';
 
 /** Where the workers of a credential keep their pace. */
@@ -108,10 +108,6 @@ export class RedisPace implements PaceHome {
     if (how === 'refused') this.#drop(() => true);
   }
 
-  forget(nowMs: number): void {
-    this.#change({ how: 'forget', atMs: this.#time.there(nowMs) });
-  }
-
   slow(ratePerMs: number, nowMs: number): void {
     this.#change({ how: 'slow', ratePerMs, atMs: this.#time.there(nowMs) });
   }
@@ -119,6 +115,10 @@ export class RedisPace implements PaceHome {
   climb(toPerMs: number, nowMs: number): void {
     const ratePerMs = Math.min(toPerMs, Number.MAX_VALUE); // JSON has no infinity
     this.#change({ how: 'climb', ratePerMs, atMs: this.#time.there(nowMs) });
+  }
+
+  resume(nowMs: number): void {
+    this.#change({ how: 'resume', atMs: this.#time.there(nowMs) });
   }
 
   wanted(waiting: number): void {
@@ -156,7 +156,7 @@ export class RedisPace implements PaceHome {
     const nowMs = this.#options.clock.nowMs();
     if (event.how === 'slow') slow(pace, event.ratePerMs, nowMs);
     if (event.how === 'climb') climb(pace, event.ratePerMs, nowMs);
-    if (event.how === 'forget') pace.climbToPerMs = 0;
+    if (event.how === 'resume') resume(pace, nowMs);
   }
 
   /** When it is of use to ask. */
@@ -230,7 +230,7 @@ export class RedisPace implements PaceHome {
     if (this.#time.learn(sentMs, granted.nowMs, this.#options.clock.nowMs()) === 'another')
       this.#drop(() => true);
     const { cutMs } = pace;
-    Object.assign(pace, { before: undefined }, state.pace);
+    Object.assign(pace, state.pace);
     for (const time of TIMES) pace[time] = this.#time.here(pace[time]);
     for (const event of this.#events) this.#applyHere(event); // that was not told yet
     this.fixed =

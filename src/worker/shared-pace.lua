@@ -1,5 +1,5 @@
 -- Generated from pace.ts, ../calls/rate.ts, rate.ts, shared-pace.ts, pace-in-redis.ts by npm run make:lua.
--- sha256 of these: a20faaacd281c532f1a742ada128caf2f55578c74a8cf63ae7058b2e8c8856d3
+-- sha256 of these: 017c3d75a14fd61990c3e9cbefa018d478ec776973c12844d5055720ea812970
 local require
 local ____modules = {}
 local ____moduleCache = {}
@@ -35,16 +35,6 @@ local function __TS__ObjectAssign(target, ...)
         end
     end
     return target
-end
-
-local function __TS__ObjectRest(target, usedProperties)
-    local result = {}
-    for property in pairs(target) do
-        if not usedProperties[property] then
-            result[property] = target[property]
-        end
-    end
-    return result
 end
 
 local function __TS__ArrayIsArray(value)
@@ -95,7 +85,6 @@ end
 
 return {
   __TS__ObjectAssign = __TS__ObjectAssign,
-  __TS__ObjectRest = __TS__ObjectRest,
   __TS__ArrayConcat = __TS__ArrayConcat,
   __TS__ArraySome = __TS__ArraySome,
   __TS__ArrayFind = __TS__ArrayFind
@@ -120,11 +109,8 @@ end
 return ____exports
  end,
 ["worker.pace"] = function(...) 
-local ____lualib = require("lualib_bundle")
-local __TS__ObjectAssign = ____lualib.__TS__ObjectAssign
-local __TS__ObjectRest = ____lualib.__TS__ObjectRest
 local ____exports = {}
-local slotMs, skipUnwanted, isOld, publish, widen, beginRound, rise, remember, climbOn, endClimb, isOfCap, reopen, estimate, narrow, learn, FIRST_WINDOW, LEAST_ROUND_MS, FEW_UNDER_WAY, SLACK_MS, LEAST_RISE_MS, MOST_AHEAD, MOST_MARGIN, LEAST_MARGIN, FEW_CALLS, UNSURE_CALLS, SURE_CALLS, MOST_CALLS, MOST_WINDOW_CALLS, SLOWEST_PER_MS, FASTEST_PER_MS, CLIMB_FROM, CLIMB_CALLS, SLOWEST_CLIMB_PER_MS, AT_ONCE_PER_MS, UNWANTED_MS, UNWANTED_LATENCIES, HEALTHY_MS, MOST_PATIENCE_MS, SHORT_MS, ROUNDED_MS, TRIAL_CALLS, FAR, MOST_UNDER_WAY, TIMER_MS, CATCH_UP_MS, CATCH_UP_FACTOR
+local slotMs, skipUnwanted, isOld, publish, widen, beginRound, rise, climbOn, endClimb, isOfCap, reopen, estimate, narrow, learn, FIRST_WINDOW, LEAST_ROUND_MS, FEW_UNDER_WAY, SLACK_MS, LEAST_RISE_MS, MOST_AHEAD, MOST_MARGIN, LEAST_MARGIN, FEW_CALLS, UNSURE_CALLS, SURE_CALLS, MOST_CALLS, MOST_WINDOW_CALLS, SLOWEST_PER_MS, FASTEST_PER_MS, CLIMB_FROM, CLIMB_CALLS, SLOWEST_CLIMB_PER_MS, AT_ONCE_PER_MS, UNWANTED_MS, UNWANTED_LATENCIES, HEALTHY_MS, MOST_PATIENCE_MS, SHORT_MS, ROUNDED_MS, TRIAL_CALLS, FAR, MOST_UNDER_WAY, TIMER_MS, CATCH_UP_MS, CATCH_UP_FACTOR
 function slotMs(____bindingPattern0, nowMs)
     local ratePerMs
     local lastMs
@@ -250,14 +236,6 @@ function rise(pace, nowMs)
     pace.riseCalls = UNSURE_CALLS
     pace.accepted = 2 * UNSURE_CALLS
 end
-function remember(pace, nowMs)
-    local ____pace_12 = pace
-    local before = ____pace_12.before
-    local known = __TS__ObjectRest(____pace_12, {before = true})
-    if pace.before == nil then
-        pace.before = {atMs = nowMs, pace = known}
-    end
-end
 function ____exports.climb(pace, toPerMs, nowMs)
     if pace.phase == "fixed" then
         return
@@ -288,24 +266,29 @@ function climbOn(pace, sentAtMs, nowMs)
     pace.climbLeft = CLIMB_CALLS
     pace.climbMs = nowMs
     pace.healthyMs = nowMs
-    if pace.ratePerMs < pace.climbToPerMs then
+    if pace.ratePerMs >= pace.climbToPerMs then
+        ____exports.resume(pace, nowMs)
+    end
+end
+function ____exports.resume(pace, nowMs)
+    if pace.climbToPerMs == 0 then
         return
     end
+    pace.ratePerMs = pace.climbToPerMs
     pace.climbToPerMs = 0
-    pace.before = nil
+    pace.nextMs = math.min(pace.nextMs, nowMs)
     pace.windowMs = nowMs
     pace.accepted = 0
 end
 function endClimb(pace, nowMs, statedMs)
-    local ____pace_13 = pace
-    local ratePerMs = ____pace_13.ratePerMs
-    local limitPerMs = ____pace_13.limitPerMs
-    local margin = ____pace_13.margin
-    local riseCalls = ____pace_13.riseCalls
+    local ____pace_11 = pace
+    local ratePerMs = ____pace_11.ratePerMs
+    local limitPerMs = ____pace_11.limitPerMs
+    local margin = ____pace_11.margin
+    local riseCalls = ____pace_11.riseCalls
     local isAsBefore = pace.phase == "cruising" and ratePerMs >= limitPerMs and ratePerMs < 2.1 * limitPerMs
     pace.phase = "cruising"
     pace.climbToPerMs = 0
-    pace.before = nil
     if isAsBefore then
         pace.patienceMs = math.min(
             math.max(HEALTHY_MS, 2 * pace.patienceMs),
@@ -325,11 +308,11 @@ function endClimb(pace, nowMs, statedMs)
     pace.nextMs = pace.shutUntilMs
 end
 function isOfCap(pace, inFlight)
-    local ____pace_14 = pace
-    local cap = ____pace_14.cap
-    local atCap = ____pace_14.atCap
-    local flown = ____pace_14.flown
-    local flownVariance = ____pace_14.flownVariance
+    local ____pace_12 = pace
+    local cap = ____pace_12.cap
+    local atCap = ____pace_12.atCap
+    local flown = ____pace_12.flown
+    local flownVariance = ____pace_12.flownVariance
     local far = (inFlight - flown) / math.sqrt(math.max(1, flownVariance))
     pace.crowded = far > FAR and pace.accepted >= FEW_CALLS and pace.crowded + 1 or 0
     return pace.crowded > 1 or cap > 0 and inFlight >= cap and atCap < TRIAL_CALLS
@@ -356,13 +339,13 @@ function reopen(pace, sentAtMs, nowMs)
     pace.epochAccepted = 0
 end
 function estimate(pace, nowMs, deadMs)
-    local ____pace_15 = pace
-    local phase = ____pace_15.phase
-    local isStated = ____pace_15.isStated
-    local count = ____pace_15.epochAccepted
-    local last = ____pace_15.lastAccepted
-    local latencyMs = ____pace_15.latencyMs
-    local ratePerMs = ____pace_15.ratePerMs
+    local ____pace_13 = pace
+    local phase = ____pace_13.phase
+    local isStated = ____pace_13.isStated
+    local count = ____pace_13.epochAccepted
+    local last = ____pace_13.lastAccepted
+    local latencyMs = ____pace_13.latencyMs
+    local ratePerMs = ____pace_13.ratePerMs
     local lastedMs = math.max(1, nowMs - pace.epochMs)
     local activeMs = math.max(1, lastedMs - deadMs)
     local most = math.max(1, 0.1 * last * deadMs / lastedMs)
@@ -424,10 +407,10 @@ function estimate(pace, nowMs, deadMs)
     end
 end
 function narrow(pace, low, high, count)
-    local ____pace_16 = pace
-    local limitPerMs = ____pace_16.limitPerMs
-    local margin = ____pace_16.margin
-    local riseCalls = ____pace_16.riseCalls
+    local ____pace_14 = pace
+    local limitPerMs = ____pace_14.limitPerMs
+    local margin = ____pace_14.margin
+    local riseCalls = ____pace_14.riseCalls
     local from = math.max(low, limitPerMs * (1 - margin))
     local to = math.min(high, limitPerMs * (1 + margin))
     local isAgreed = from <= to * 1.02
@@ -556,8 +539,7 @@ function ____exports.createPace(nowMs, known)
         deadMs = 0,
         windowCalls = windowCalls,
         nextMs = nowMs,
-        lastMs = LONG_AGO_MS,
-        before = nil
+        lastMs = LONG_AGO_MS
     }
 end
 function ____exports.isLimitUnsure(____bindingPattern0)
@@ -622,14 +604,7 @@ function ____exports.accepted(pace, call, nowMs)
     local sentAtMs = ____call_3.sentAtMs
     local latencyMs = ____call_3.latencyMs
     local inFlight = ____call_3.inFlight
-    local isAgain = ____call_3.isAgain
-    if isAgain == nil then
-        isAgain = false
-    end
     local limits = ____call_3.limits
-    if isAgain and pace.climbToPerMs == 0 then
-        pace.before = nil
-    end
     if latencyMs > 0 then
         pace.latencyMs = pace.latencyMs + (latencyMs - pace.latencyMs) * (pace.latencyMs == 0 and 1 or 0.1)
     end
@@ -695,7 +670,6 @@ function ____exports.refused(pace, call, nowMs, how)
     local isAgain = pace.state ~= "flowing"
     if not isAgain then
         pace.refusedMs = nowMs
-        remember(pace, nowMs)
     end
     local lastedMs = nowMs - pace.refusedMs
     pace.cutMs = nowMs
@@ -732,23 +706,10 @@ function ____exports.refused(pace, call, nowMs, how)
         pace.testMs = 0
     end
 end
-function ____exports.forget(pace, nowMs)
-    local ____pace_11 = pace
-    local before = ____pace_11.before
-    local lastMs = ____pace_11.lastMs
-    local cutMs = ____pace_11.cutMs
-    if not before then
-        return
-    end
-    __TS__ObjectAssign(pace, before.pace, {nextMs = nowMs, lastMs = lastMs, cutMs = cutMs})
-    pace.before = nil
-    pace.epochMs = pace.epochMs + (nowMs - before.atMs)
-end
 function ____exports.slow(pace, ratePerMs, nowMs)
     if pace.state ~= "flowing" or pace.phase == "fixed" then
         return
     end
-    remember(pace, nowMs)
     pace.climbToPerMs = math.max(pace.climbToPerMs, pace.ratePerMs)
     pace.climbLeft = 0
     pace.ratePerMs = math.max(SLOWEST_PER_MS, ratePerMs)
@@ -824,9 +785,9 @@ local accepted = ____pace_2Ets.accepted
 local climb = ____pace_2Ets.climb
 local createPace = ____pace_2Ets.createPace
 local ended = ____pace_2Ets.ended
-local forget = ____pace_2Ets.forget
 local nextStartMs = ____pace_2Ets.nextStartMs
 local refused = ____pace_2Ets.refused
+local resume = ____pace_2Ets.resume
 local slow = ____pace_2Ets.slow
 local start = ____pace_2Ets.start
 local ____rate_2Ets = require("worker.rate")
@@ -931,7 +892,7 @@ function hear(visit, event)
     local ____state_4 = state
     local pace = ____state_4.pace
     local atMs = math.min(event.atMs, state.nowMs)
-    if event.how == "slow" or event.how == "climb" or event.how == "forget" then
+    if event.how == "slow" or event.how == "climb" or event.how == "resume" then
         if mayChange(visit) then
             change(visit, event, atMs)
         end
@@ -949,8 +910,8 @@ function change(____bindingPattern0, event, atMs)
     mine = ____bindingPattern0.mine
     local ____state_5 = state
     local pace = ____state_5.pace
-    if event.how == "forget" then
-        return forget(pace, atMs)
+    if event.how == "resume" then
+        return resume(pace, atMs)
     end
     if event.how == "climb" then
         return climb(pace, event.ratePerMs, atMs)

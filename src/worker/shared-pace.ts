@@ -4,12 +4,12 @@ import {
   climb,
   createPace,
   ended,
-  forget,
   nextStartMs,
   type Pace,
   type PacedCall,
   type Refusal,
   refused,
+  resume,
   slow,
   start,
 } from './pace.ts';
@@ -102,7 +102,7 @@ type CallEvent = Omit<PacedCall, 'inFlight'> & {
 };
 
 type ChangeEvent =
-  | { readonly how: 'forget'; readonly atMs: number }
+  | { readonly how: 'resume'; readonly atMs: number }
   | { readonly how: 'slow'; readonly atMs: number; readonly ratePerMs: number }
   | { readonly how: 'climb'; readonly atMs: number; readonly ratePerMs: number };
 
@@ -204,7 +204,7 @@ function hear(visit: Visit, event: PaceEvent): void {
   const { state } = visit;
   const { pace } = state;
   const atMs = Math.min(event.atMs, state.nowMs);
-  if (event.how === 'slow' || event.how === 'climb' || event.how === 'forget') {
+  if (event.how === 'slow' || event.how === 'climb' || event.how === 'resume') {
     if (mayChange(visit)) change(visit, event, atMs);
   } else hearCall(visit, event, atMs);
   if (pace.climbToPerMs === 0) state.slowBy = '';
@@ -216,7 +216,7 @@ const mayChange = ({ state: { slowBy }, mine }: Visit): boolean =>
 
 function change({ state, mine }: Visit, event: ChangeEvent, atMs: number): void {
   const { pace } = state;
-  if (event.how === 'forget') return forget(pace, atMs);
+  if (event.how === 'resume') return resume(pace, atMs);
   if (event.how === 'climb') return climb(pace, event.ratePerMs, atMs);
   slow(pace, event.ratePerMs, atMs);
   if (pace.climbToPerMs > 0) state.slowBy = mine.id;

@@ -19,7 +19,6 @@ export class Streak {
   readonly #counts = new Map<AnswerKind, number>();
   readonly #domains = new Set<string>();
   #surprise = 0;
-  #surpriseOfAny = 0;
   #goods = 0;
   #failedProbes = 0;
 
@@ -32,11 +31,9 @@ export class Streak {
     if (this.#domains.has(domain)) return false;
     this.#domains.add(domain);
     this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + 1);
-    this.#surprise -= Math.log(this.#kinds.usual(kind));
-    this.#surpriseOfAny -= Math.log(this.#kinds.usual());
-    const surprise = this.#counts.size === 1 ? this.#surprise : this.#surpriseOfAny;
+    this.#surprise -= Math.log(this.#kinds.usual());
     const isLong = this.#domains.size >= LEAST;
-    if (this.state !== 'well' || !isLong || surprise < UNLIKELY) return false;
+    if (this.state !== 'well' || !isLong || this.#surprise < UNLIKELY) return false;
     this.state = 'suspected';
     this.#failedProbes = 0;
     return true;
@@ -75,7 +72,6 @@ export class Streak {
     this.#counts.clear();
     this.#domains.clear();
     this.#surprise = 0;
-    this.#surpriseOfAny = 0;
     this.#failedProbes = 0;
   }
 

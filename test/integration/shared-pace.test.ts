@@ -53,7 +53,7 @@ const RATES: readonly (Rate | undefined)[] = [
 function eventAt(nowMs: number, round: number): PaceEvent {
   const atMs = nowMs - random.between(0, 60);
   const kind = random.next();
-  if (kind < 0.02) return { how: 'forget', atMs };
+  if (kind < 0.02) return { how: 'resume', atMs };
   if (kind < 0.04) return { how: 'slow', ratePerMs: random.next() / 20, atMs };
   if (kind < 0.06) return { how: 'climb', ratePerMs: random.pick([0, 0.3, 1e300]) ?? 0, atMs };
   const bad = random.pick(['refused', 'failing', 'away', 'none'] as const) ?? 'none';
@@ -65,7 +65,6 @@ function eventAt(nowMs: number, round: number): PaceEvent {
     sentAtMs: atMs - random.between(1, 300),
     latencyMs: random.between(0, 300),
     inFlight: random.between(1, 30),
-    isAgain: random.next() < 0.2,
     retryAfterMs: isStated ? random.between(100, 9_000) : undefined,
     limits: hasQuota
       ? { quota: { count: random.between(20, 30), perMs: 1_000 }, remaining: 0, resetMs: 700 }

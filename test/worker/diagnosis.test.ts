@@ -18,10 +18,10 @@ function open(options: Partial<DiagnosisOptions> = {}) {
     did: [] as string[],
     slow: () => note('slow'),
     climb: () => note('climb'),
-    forget: () => note('forget'),
+    resume: () => note('resume'),
   };
   const note = (what: string): void => {
-    pace.isClimbing = what !== 'forget';
+    pace.isClimbing = what !== 'resume';
     pace.did.push(what);
   };
   const diagnosis = createDiagnosis({
@@ -109,18 +109,6 @@ describe('a refusal is asked again', () => {
     }
     const checked = told.flatMap((what, at) => (what === 'again' ? [at + 1] : []));
     expect(checked).toEqual([2, 4, 8, 16, 32, 50, 100]);
-  });
-
-  it('repeats that came after the same good answer count once', async () => {
-    const { hear, several, became } = open();
-    several(100);
-    const odd = several(4, answer.forbidden);
-    several(20);
-    expect(await became(odd)).toEqual(allOf(4, 'again'));
-    for (const domain of odd) hear(domain, answer.forbidden(domain));
-    const next = several(1, answer.forbidden);
-    several(9);
-    expect(await became(next)).toEqual(['again']);
   });
 
   it('and one that is as good as any other by then is tried as after a failure', async () => {
@@ -323,7 +311,7 @@ describe('a refusal for the rate', () => {
       signals.push(hear('busy.example', answer.throttled()));
       several(20);
     }
-    expect(signals).toEqual(['limit', 'limit', 'limit', 'limit', 'own', 'own']);
+    expect(signals).toEqual(['limit', 'limit', 'limit', 'limit', 'none', 'none']);
     expect(await became(['busy.example'])).toEqual(['retry']);
   });
 
@@ -336,7 +324,7 @@ describe('a refusal for the rate', () => {
   });
 
   it.each([
-    { what: 'as often when slower', isFault: true, ends: 'forget' },
+    { what: 'as often when slower', isFault: true, ends: 'resume' },
     { what: 'not at all when slower', isFault: false, ends: 'climb' },
   ])('may be told by 403, which is tried once it is chance: $what', async ({ isFault, ends }) => {
     const { hear, several, pace } = open();

@@ -65,11 +65,10 @@ function stage(parts: Partial<GateOptions> = {}) {
       fixed: undefined,
       nextMs: (nowMs) => (set.isShut ? Number.POSITIVE_INFINITY : nowMs),
       start: () => {},
-      ended: (how, { isAgain, retryAfterMs }) =>
-        told.push({ how, ...(isAgain && { isAgain }), ...(retryAfterMs && { retryAfterMs }) }),
-      forget: keep('forget'),
+      ended: (how, { retryAfterMs }) => told.push({ how, ...(retryAfterMs && { retryAfterMs }) }),
       slow: keep('slow'),
       climb: keep('climb'),
+      resume: keep('resume'),
     },
     clock: { nowMs: () => set.nowMs, sleep: () => new Promise(() => {}) },
     now: () => 1_000_000 + set.nowMs,
@@ -176,7 +175,6 @@ const heard =
   (of = 'a', gets = usual): Step => ({ signal, gets, of });
 const good = heard('good', answer.found('a'));
 const limit = heard('limit', answer.throttled());
-const own = heard('own', answer.throttled());
 const none = heard('none', answer.throttled());
 const out = heard('out', WAITS_3);
 const failing = heard('failing', answer.away());
@@ -185,11 +183,9 @@ const TESTING = paced({ state: 'testing' });
 
 const [REFUSED, NONE] = [{ how: 'refused' }, { how: 'none' }];
 const THREE = { retryAfterMs: 3_000 };
-const AGAIN = { isAgain: true };
 
 it.each<{ readonly happens: readonly Step[]; readonly holds: readonly unknown[] }>([
   { happens: [good('a', WAITS_3)], holds: [{ how: 'good' }] },
-  { happens: [good('b')], holds: [{ how: 'good', ...AGAIN }] },
   { happens: [none('a', WAITS_3)], holds: [NONE] },
   { happens: [limit('a', WAITS_3)], holds: [{ ...REFUSED, ...THREE }] },
   { happens: [out()], holds: [{ how: 'away', ...THREE }] },
@@ -201,21 +197,6 @@ it.each<{ readonly happens: readonly Step[]; readonly holds: readonly unknown[] 
   // Something that is held is asked again, unless a lookup waits that was asked before.
   { happens: [{ waits: 'a' }, failing()], holds: [{ how: 'failing' }, 'ask again'] },
   { happens: [{ waits: 'b' }, failing()], holds: [{ how: 'failing' }] },
-  // What was refused for its domain alone made nothing slower, once that is known of all.
-  { happens: [limit(), own()], holds: [REFUSED, 'forget', NONE] },
-  { happens: [limit(), limit('d'), own()], holds: [REFUSED, REFUSED, NONE] },
-  { happens: [limit(), TESTING, own('d')], holds: [REFUSED, 'forget', NONE] },
-  {
-    happens: [TESTING, limit(), paced({ state: 'flowing' }), own('d')],
-    holds: [REFUSED, 'forget', NONE],
-  },
-  { happens: [limit(), paced({ climbToPerMs: 1 }), own()], holds: [REFUSED, NONE] },
-  // A domain that was refused and is well shows that the pace has found its limit.
-  { happens: [limit(), good('d'), own('e')], holds: [REFUSED, { how: 'good' }, NONE] },
-  {
-    happens: [limit(), good('b'), own('e')],
-    holds: [REFUSED, { how: 'good', ...AGAIN }, 'forget', NONE],
-  },
 ])('$happens: the pace is told $holds', async ({ happens, holds }) => {
   expect((await playSteps(happens)).told).toEqual([...holds, 'idle']);
 });
@@ -268,7 +249,7 @@ describe('a probe', () => {
     {
       budget: 'left',
       stopped: false,
-      holds: ['idle', 'spent', 'probe of p: http_200', { how: 'good', isAgain: true }, 'idle'],
+      holds: ['idle', 'spent', 'probe of p: http_200', { how: 'good' }, 'idle'],
     },
     { budget: 'later', stopped: false, holds: ['idle', 'no probe of p'] },
     { budget: 'left', stopped: true, holds: ['idle', 'end', 'released', { how: 'none' }] },
@@ -339,7 +320,7 @@ it('of a call about several domains good ones are heard first, and the worst tel
     'believe',
     'believe',
   ]);
-  expect([heard.length, told]).toEqual([3, [{ how: 'refused', isAgain: true }]]);
+  expect([heard.length, told]).toEqual([3, [{ how: 'refused' }]]);
 });
 
 it('what was throttled, and what was never sent, is counted', async () => {
