@@ -3,9 +3,10 @@ import type { Field } from '../collector/fields/fields.ts';
 import { STANDARD_NAMES } from '../collector/fields/standard.ts';
 import type { Settings } from '../options/options.ts';
 import { apisOf, type Job, nameApi } from '../profile/job.ts';
+import type { OpenOptions } from '../store/database.ts';
 import { type Freshness, isFresh } from '../store/freshness.ts';
 import { describeHolder } from '../store/owner.ts';
-import { type OutcomeStore, openStores, type StoreOptions } from '../store/store.ts';
+import { type OutcomeStore, openStores } from '../store/store.ts';
 import type { RunEvent } from '../watch/events.ts';
 import { type BoundedRun, isInterrupted } from './bounds.ts';
 import type { OpenedList } from './open.ts';
@@ -30,7 +31,7 @@ export type ApisOfRun = readonly [ApiOfRun, ...ApiOfRun[]];
 /** Opens the store of a run, for each of its APIs, and waits while another process has it. */
 export async function openApis(
   { job, context, closer, source, startedAtMs, now }: OpenedList,
-  options: Pick<StoreOptions, 'isBeside'> = {},
+  options: Pick<OpenOptions, 'isBeside'> = {},
 ): Promise<ApisOfRun> {
   const { store: folder, noWait = false } = job.settings;
   const { signal, onEvent } = context;

@@ -29,27 +29,32 @@ function read(table: NotedTable, key: string): Readonly<Record<string, unknown>>
 export interface SavedPace {
   /** The pacer's state as it was written. The pacer has to check it. */
   readonly state: unknown;
-  /** When it was written, in milliseconds since 1970. */
-  readonly savedAtMs: number;
   /** When the limit in it was last reached, in milliseconds since 1970. */
   readonly learnedAtMs: number;
 }
 
 const paceKey = (id: string): string => `pace:${id}`;
 
-/** The saved pace; undefined when there is none. */
-export function findPace({ meta }: StoreDatabase, id: string): SavedPace | undefined {
-  const { state, savedAtMs, learnedAtMs } = read(meta, paceKey(id)) ?? {};
-  if (!Number.isFinite(savedAtMs) || !Number.isFinite(learnedAtMs)) return undefined;
-  return { state, savedAtMs: Number(savedAtMs), learnedAtMs: Number(learnedAtMs) };
-}
-
-export async function savePace(
-  { meta: table, commit }: StoreDatabase,
-  id: string,
-  value: SavedPace,
-): Promise<void> {
-  await commit([{ table, key: paceKey(id), value }]);
+/** The notes of a store that are of no single API. */
+export function openNotes(database: StoreDatabase) {
+  const { meta, calls, commit } = database;
+  return {
+    /** The pace that was saved under an id; undefined when there is none, or it is malformed. */
+    findPace: (id: string): SavedPace | undefined => {
+      const { state, learnedAtMs } = read(meta, paceKey(id)) ?? {};
+      return typeof learnedAtMs === 'number' ? { state, learnedAtMs } : undefined;
+    },
+    /** Saves a pace in place of an earlier one, from whichever run. */
+    savePace: async (id: string, value: SavedPace): Promise<void> =>
+      await commit([{ table: meta, key: paceKey(id), value }]),
+    /** Counts the calls of an id that does not reveal the credential. */
+    openCallLedger: (bound: Bound, now?: () => number) => createCallLedger(database, bound, now),
+    /** Forgets what runs have spent of their bounds. */
+    forgetCalls: async (ids: readonly string[]): Promise<void> => {
+      const keys = ids.map((id) => ledgerKey(id)).filter((key) => calls.doesExist(key));
+      if (keys.length > 0) await commit(keys.map((key) => ({ table: calls, key })));
+    },
+  };
 }
 
 const apiKey = (endpointId: string): string => `api:${endpointId}`;
@@ -97,7 +102,7 @@ const ledgerKey = (id: string, { unit, timeZone = '' }: Partial<Calendar> = {}):
   `${id}:${unit ?? 'run'}${timeZone}`;
 
 /** Counts in the store. What is all given back leaves no note. */
-export function createCallLedger(
+function createCallLedger(
   { calls: table, commit }: StoreDatabase,
   { id, per, count, each: known }: Bound,
   now: () => number = Date.now,
@@ -161,15 +166,6 @@ export function createCallLedger(
 
 function mostOf(one: number | undefined, other: number | undefined): number | undefined {
   return one === undefined || other === undefined ? (one ?? other) : Math.max(one, other);
-}
-
-/** Forgets what a run has spent of all of its bounds. */
-export async function forgetCalls(
-  { calls: table, commit }: StoreDatabase,
-  ids: readonly string[],
-): Promise<void> {
-  const keys = ids.map((id) => ledgerKey(id)).filter((key) => table.doesExist(key));
-  if (keys.length > 0) await commit(keys.map((key) => ({ table, key })));
 }
 
 /** The note on the logo of a domain. */

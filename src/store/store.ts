@@ -5,16 +5,7 @@ import type { Change, Table } from './engine.ts';
 import { decodeHead, decodeOutcome, encodeOutcome, keyOf, timeIn } from './entries.ts';
 import { orDamage } from './failures.ts';
 import type { Dated } from './freshness.ts';
-import {
-  type Bound,
-  createCallLedger,
-  createLogoNotes,
-  findPace,
-  forgetCalls,
-  noteApiName,
-  type SavedPace,
-  savePace,
-} from './notes.ts';
+import { createLogoNotes, noteApiName, openNotes } from './notes.ts';
 import { openParts } from './parts.ts';
 import { openReportedRows } from './reported.ts';
 
@@ -35,99 +26,43 @@ export interface StoredApi {
   readonly apiName?: string | undefined;
 }
 
-export interface StoreOptions extends OpenOptions, Pick<StoredApi, 'apiName'> {}
-
-const COMMIT_DELAY_MS = 10;
-
 /**
- * Encoded outcomes that are written in one commit, by table and key. Dropped as a whole: a map that is
- * filled and emptied all the time keeps most of what was in it until all of memory is collected.
- */
-interface Batch {
-  readonly values: ReadonlyMap<Table<Buffer>, Map<string, Buffer>>;
-  readonly written: Promise<void>;
-}
-
-/**
- * Opens the store in a folder, which is created if it does not exist.
+ * Opens the store in a folder for the outcomes of one API or several. The folder is created if it does not
+ * exist. Closing one closes all.
  *
- * @param endpointId keeps the answers of different APIs apart
  * @throws BrandfillError `UNUSABLE_STORE` when the folder cannot be used or holds another version,
  *   `STORE_IN_USE` when another process has it
  */
-export async function openStore(
-  folder: string,
-  endpointId: string,
-  { apiName, ...opening }: StoreOptions = {},
-): Promise<OutcomeStore> {
-  const [store] = await openStores(folder, [{ endpointId, apiName }], opening);
-  return store;
-}
-
-/** The same for the outcomes of several APIs in one folder. Closing one closes all. */
 export async function openStores(
   folder: string,
   [first, ...further]: readonly [StoredApi, ...StoredApi[]],
   opening: OpenOptions = {},
 ): Promise<readonly [OutcomeStore, ...OutcomeStore[]]> {
   const database = await openDatabase(folder, opening);
-  const openOne = (api: StoredApi) => openOutcomes(database, { ...opening, ...api, folder });
+  const openOne = (api: StoredApi) => openOutcomes(database, { ...opening, ...api });
   return [await openOne(first), ...(await Promise.all(further.map(openOne)))];
 }
 
 async function openOutcomes(
   database: StoreDatabase,
-  { endpointId, apiName, isBeside, folder }: StoredApi & OpenOptions & { readonly folder: string },
+  { endpointId, apiName, isBeside }: StoredApi & OpenOptions,
 ) {
-  const { answers, failures, commit } = database;
+  const { answers, failures } = database;
   if (apiName !== undefined) await noteApiName(database, endpointId, apiName);
-  /** What waits for its commit, or could not be stored; the latest first. */
-  const unstored: Batch[] = [];
   // Most stores hold no failures. Each row is then spared half of its lookups in the tables.
   let hasFailures = hasKeys(failures, endpointId);
-
-  // Writes that arrive within a moment share a commit; each commit costs an fsync.
-  let gathering: Batch | undefined;
-  let latestCommit: Promise<void> = Promise.resolve();
-
-  function openBatch(): Batch {
-    const values = new Map([answers, failures].map((table) => [table, new Map<string, Buffer>()]));
-    latestCommit = delay(COMMIT_DELAY_MS).then(() => commitAll(batch));
-    const batch = { values, written: latestCommit };
-    unstored.unshift(batch);
-    return batch;
-  }
-
-  async function commitAll(batch: Batch): Promise<void> {
-    gathering = undefined;
-    await commit(changesOf(batch));
-    unstored.splice(unstored.indexOf(batch), 1);
-  }
-
-  function* changesOf({ values }: Batch): Generator<Change> {
-    for (const [table, puts] of values) {
-      for (const [key, value] of puts) {
-        yield { table, key, value };
-        if (table === failures || !hasFailures) continue;
-        // Otherwise a failure dated in the future would count as the latest outcome for ever.
-        const isLater = (timeIn(failures, key) ?? 0) > (decodeHead(key, value)?.fetchedAtMs ?? 0);
-        if (isLater) yield { table: failures, key };
-      }
-    }
-  }
+  const writes = createWrites(database, () => hasFailures);
 
   type Decode<T> = (key: string, value: Buffer) => T | undefined;
 
   function read<T>(table: Table<Buffer>, domain: string, decode: Decode<T>) {
     const at = keyOf(endpointId, domain);
-    let value: Buffer | undefined;
-    for (const { values } of unstored) value ??= values.get(table)?.get(at);
     try {
-      value ??= table.getBinaryFast(at);
+      const value = writes.find(table, at) ?? table.getBinaryFast(at);
+      return value && decode(at, value);
     } catch (error) {
-      throw orDamage(folder, error);
+      throw orDamage(database.folder, error);
     }
-    return value && decode(at, value);
   }
 
   function latest<T extends Dated>(domain: string, decode: Decode<T>): T | undefined {
@@ -141,9 +76,7 @@ async function openOutcomes(
     hasFailures ||= !isAnswer(outcome.status);
     const table = isAnswer(outcome.status) ? answers : failures;
     const at = keyOf(endpointId, outcome.domain);
-    gathering ??= openBatch();
-    gathering.values.get(table)?.set(at, encodeOutcome(at, outcome));
-    return gathering.written;
+    return writes.put(table, at, encodeOutcome(at, outcome));
   }
 
   return {
@@ -172,18 +105,11 @@ async function openOutcomes(
     },
     /** Resolves with the error of the first write that fails. No write succeeds after it. */
     failed: database.failed,
-    /** The pace that was saved under an id; undefined when there is none, or it is malformed. */
-    findPace: (id: string) => findPace(database, id),
-    /** Saves a pace in place of an earlier one, from whichever run. */
-    savePace: (id: string, pace: SavedPace) => savePace(database, id, pace),
+    ...openNotes(database),
     /** What was last reported of the rows of an output. */
     reported: (id: string) => openReportedRows(database, id),
     /** Notes on logos of the endpoint. */
     logos: createLogoNotes(database, endpointId),
-    /** Counts the calls of an id that does not reveal the credential. */
-    openCallLedger: (bound: Bound, now?: () => number) => createCallLedger(database, bound, now),
-    /** Forgets what runs have spent of their bounds. */
-    forgetCalls: (ids: readonly string[]) => forgetCalls(database, ids),
     /** The files that outputs are written to until they are whole. */
     parts: openParts(database),
     /** Lets others of this process make lookups with this store. */
@@ -192,7 +118,7 @@ async function openOutcomes(
     takeTurn: (): Promise<void> => database.takeTurn(),
     /** Waits until all outcomes put so far are on the disk, so that they survive a power failure. */
     flush: async (): Promise<void> => {
-      await latestCommit; // commits come one after the other
+      await writes.latest(); // commits come one after the other
       await database.flush();
     },
     close: (): Promise<void> => database.close(),
@@ -203,4 +129,67 @@ async function openOutcomes(
 function hasKeys(table: Table<Buffer>, endpointId: string): boolean {
   const ofEndpoint = { start: `${endpointId}:`, end: `${endpointId};`, limit: 1 };
   return [...table.getKeys(ofEndpoint)].length > 0;
+}
+
+const COMMIT_DELAY_MS = 10;
+
+/**
+ * Encoded outcomes that are written in one commit, by table and key. Dropped as a whole: a map that is
+ * filled and emptied all the time keeps most of what was in it until all of memory is collected.
+ */
+interface Batch {
+  readonly values: ReadonlyMap<Table<Buffer>, Map<string, Buffer>>;
+  readonly written: Promise<void>;
+}
+
+/** Writes outcomes. Those that arrive within a moment share a commit; each commit costs an fsync. */
+function createWrites({ answers, failures, commit }: StoreDatabase, hasFailures: () => boolean) {
+  /** What waits for its commit, or could not be stored; the latest first. */
+  const unstored: Batch[] = [];
+  let gathering: Batch | undefined;
+  let latest: Promise<void> = Promise.resolve();
+
+  function openBatch(): Batch {
+    const values = new Map([answers, failures].map((table) => [table, new Map<string, Buffer>()]));
+    latest = delay(COMMIT_DELAY_MS).then(() => commitAll(batch));
+    const batch = { values, written: latest };
+    unstored.unshift(batch);
+    return batch;
+  }
+
+  async function commitAll(batch: Batch): Promise<void> {
+    gathering = undefined;
+    await commit(changesOf(batch));
+    unstored.splice(unstored.indexOf(batch), 1);
+  }
+
+  function* changesOf({ values }: Batch): Generator<Change> {
+    for (const [table, puts] of values) {
+      for (const [key, value] of puts) {
+        yield { table, key, value };
+        if (table === failures || !hasFailures()) continue;
+        // Otherwise a failure dated in the future would count as the latest outcome for ever.
+        const isLater = (timeIn(failures, key) ?? 0) > (decodeHead(key, value)?.fetchedAtMs ?? 0);
+        if (isLater) yield { table: failures, key };
+      }
+    }
+  }
+
+  return {
+    /** Resolves when it is committed. */
+    put: (table: Table<Buffer>, key: string, value: Buffer): Promise<void> => {
+      gathering ??= openBatch();
+      gathering.values.get(table)?.set(key, value);
+      return gathering.written;
+    },
+    /** What was put under a key, and is not in its table yet. */
+    find: (table: Table<Buffer>, key: string): Buffer | undefined => {
+      for (const { values } of unstored) {
+        const value = values.get(table)?.get(key);
+        if (value) return value;
+      }
+      return undefined;
+    },
+    latest: () => latest,
+  };
 }

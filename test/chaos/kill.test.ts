@@ -3,10 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createEndpoint } from '../../src/brand/endpoint.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
-import { openStore } from '../../src/store/store.ts';
 import { openApi } from '../integration/support/api.ts';
 import { type Running, runHere, start } from '../integration/support/command.ts';
 import { type Folder, openList } from '../integration/support/folder.ts';
+import { openStore } from '../store/outcomes.ts';
 import { seededRandom } from '../support/random.ts';
 import { makeList, respond } from './support/chaos-list.ts';
 

@@ -11,10 +11,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { openStore } from '../../src/store/store.ts';
 import { PNG } from '../logos/pictures.ts';
 import { homeOf } from '../store/homes.ts';
-import { outcomeOf } from '../store/outcomes.ts';
+import { openStore, outcomeOf } from '../store/outcomes.ts';
 import { isLeftOut } from '../support/left-out.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 import { openApi, openScripted } from './support/api.ts';

@@ -1,7 +1,6 @@
 import { statSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { openStore } from '../../src/store/store.ts';
-import { outcomeOf } from '../store/outcomes.ts';
+import { openStore, outcomeOf } from '../store/outcomes.ts';
 import { enrichHere, start, summaryOf } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
 import { openFolder } from './support/folder.ts';

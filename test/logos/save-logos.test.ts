@@ -12,7 +12,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Fetched } from '../../src/logos/fetch-picture.ts';
 import { openPictureFolder, pictureFileOf } from '../../src/logos/picture-folder.ts';
 import { type LogoCounts, saveLogos } from '../../src/logos/save-logos.ts';
-import { openStore } from '../../src/store/store.ts';
+import { openStore } from '../store/outcomes.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 import { PLAIN_SVG, PNG } from './pictures.ts';
 

@@ -18,10 +18,9 @@ function estimate({
   ageMs?: number;
   calls?: number;
 }): PlanEstimate | undefined {
-  const savedAtMs = NOW_MS - ageMs;
   const baseUrl = 'https://api.test';
   const job = createJob({ given: { baseUrl, ...given }, env: {} });
-  const findPace = () => state && { state, savedAtMs, learnedAtMs: savedAtMs };
+  const findPace = () => state && { state, learnedAtMs: NOW_MS - ageMs };
   return estimateCalls(calls, job, { findPace }, NOW_MS);
 }
 

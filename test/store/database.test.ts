@@ -14,11 +14,10 @@ import { open } from 'lmdb';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/store/database.ts';
 import { own } from '../../src/store/owner.ts';
-import { openStore } from '../../src/store/store.ts';
 import { deleteDomains } from '../../src/store/upkeep.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 import { homeOf, makeHomeIn, makeOlder } from './homes.ts';
-import { outcomeOf } from './outcomes.ts';
+import { openStore, outcomeOf } from './outcomes.ts';
 
 describe('a store', () => {
   it.each(['my.store', 'acme.com', 'with space', 'größe'])(

@@ -1,14 +1,13 @@
 import { open } from 'lmdb';
 import { expect, it, onTestFinished } from 'vitest';
 import type { CallLedger, CallsPer } from '../../src/calls/budget.ts';
-import { type OutcomeStore, openStore } from '../../src/store/store.ts';
+import type { OutcomeStore } from '../../src/store/store.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 import { makeHomeIn } from './homes.ts';
-import { useStore } from './outcomes.ts';
+import { openStore, useStore } from './outcomes.ts';
 
 const SAVED = {
   state: { limitPerMs: 0.005, cap: 0, statedUntilMs: 123.456 },
-  savedAtMs: 1_800_000_000_000,
   learnedAtMs: 1_700_000_000_000,
 };
 
@@ -29,7 +28,7 @@ it('a pace is there again after the store was closed, under its own id only', as
 
 it('nonsense in its place is as good as nothing', async () => {
   const folder = useTempFolder();
-  const nonsense = ['', '{', '7', 'null', '"x"', '[]', '{}', '{"savedAtMs":"1","learnedAtMs":1}'];
+  const nonsense = ['', '{', '7', 'null', '"x"', '[]', '{}', '{"learnedAtMs":"1"}'];
   const root = open({ path: makeHomeIn(folder), noSubdir: false, maxDbs: 8 });
   const meta = root.openDB<Buffer, string>('meta', { encoding: 'binary' });
   for (const [at, bytes] of nonsense.entries()) await meta.put(`pace:${at}`, Buffer.from(bytes));

@@ -1,6 +1,7 @@
 import { onTestFinished } from 'vitest';
 import type { Outcome } from '../../src/calls/outcome.ts';
-import { type OutcomeStore, openStore } from '../../src/store/store.ts';
+import type { OpenOptions } from '../../src/store/database.ts';
+import { type OutcomeStore, openStores } from '../../src/store/store.ts';
 
 /** An outcome; `found` unless told otherwise. */
 export function outcomeOf(domain: string, outcome: Partial<Outcome> = {}): Outcome {
@@ -14,6 +15,16 @@ export function outcomeOf(domain: string, outcome: Partial<Outcome> = {}): Outco
     json: '{"name":"Acme"}',
     ...outcome,
   };
+}
+
+/** Opens the store in a folder for the outcomes of one API. */
+export async function openStore(
+  folder: string,
+  endpointId: string,
+  { apiName, ...opening }: OpenOptions & { readonly apiName?: string } = {},
+): Promise<OutcomeStore> {
+  const [store] = await openStores(folder, [{ endpointId, apiName }], opening);
+  return store;
 }
 
 /** Opens a store that is closed when the test ends. */

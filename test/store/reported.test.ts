@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { openDatabase } from '../../src/store/database.ts';
 import { forgetReported } from '../../src/store/reported.ts';
-import { openStore } from '../../src/store/store.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
+import { openStore } from './outcomes.ts';
 
 const DAY_MS = 86_400_000;
 const textOf = (bytes: Uint8Array | undefined): string | undefined =>

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type OutcomeStore, openStore } from '../../src/store/store.ts';
+import type { OutcomeStore } from '../../src/store/store.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
-import { outcomeOf, useStore } from './outcomes.ts';
+import { openStore, outcomeOf, useStore } from './outcomes.ts';
 
 /** The longest domain there is. */
 const LONGEST =

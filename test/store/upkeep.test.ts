@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openDatabase, type StoreDatabase } from '../../src/store/database.ts';
-import { type OutcomeStore, openStore } from '../../src/store/store.ts';
+import type { OutcomeStore } from '../../src/store/store.ts';
 import {
   countStore,
   findLines,
@@ -9,7 +9,7 @@ import {
   readEntries,
 } from '../../src/store/upkeep.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
-import { outcomeOf } from './outcomes.ts';
+import { openStore, outcomeOf } from './outcomes.ts';
 
 const DAY_MS = 86_400_000;
 const NOW_MS = Date.UTC(2026, 10, 21);

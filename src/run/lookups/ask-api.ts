@@ -205,14 +205,13 @@ function readPace({ job, store, context }: ApiOfRun) {
       const learned = gate.learned();
       // Before its first call only a fixed rate is to be known of a process that is killed.
       if (!learned || (counters.calls === 0 && !learned.fixed)) return;
-      const savedAtMs = Date.now();
       const fixed = learned.fixed && { ...learned.fixed, isUnsaved: !isLast };
       const state: Learned = { ...learned, fixed };
       // A run of a few calls never reached the limit: the one that it started with keeps its age.
       const isNews = state.limitPerMs !== start?.limitPerMs;
-      const learnedAtMs = isNews ? savedAtMs : (saved?.learnedAtMs ?? savedAtMs);
+      const learnedAtMs = (isNews ? undefined : saved?.learnedAtMs) ?? Date.now();
       // That a store cannot be written is told by the store itself.
-      await store.savePace(id, { state, savedAtMs, learnedAtMs }).catch(() => {});
+      await store.savePace(id, { state, learnedAtMs }).catch(() => {});
     },
   };
 }
