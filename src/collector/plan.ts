@@ -7,6 +7,7 @@ import type { DomainReader } from '../rows/domain/domain.ts';
 import type { Extent, RowColumn, RowFormat, ScannedRow } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
 import { type Counts, createCounts } from './counts.ts';
+import type { Fill } from './fill.ts';
 import type { IndexedRow, RowIndex } from './row-index.ts';
 
 /** The contents of a list, as planned. */
@@ -85,20 +86,24 @@ export interface PlanEstimate {
   readonly limitIs: 'fixed' | 'learned';
 }
 
-export interface PlanOptions {
+/** A list, and what is to be read of it. */
+export interface ListToRead {
   readonly source: Source;
   readonly format: RowFormat;
   readonly column: DomainColumn;
   /** Reads the domain in a cell of that column. */
   readonly readDomain: DomainReader;
-  /** What is to be done for a row with a domain. Called once for each, in their order. */
-  readonly look: (domain: string, isFirst: boolean) => Look;
   /** The column that identifies rows from night to night. */
   readonly key?: RowColumn | undefined;
-  /** Columns that are filled. */
-  readonly filled?: readonly RowColumn[] | undefined;
+  /** Fills blank cells of the list's own columns. */
+  readonly fill?: Fill | undefined;
   /** Which rows are looked up. @default all */
   readonly where?: WhereRows | undefined;
+}
+
+export interface PlanOptions extends ListToRead {
+  /** What is to be done for a row with a domain. Called once for each, in their order. */
+  readonly look: (domain: string, isFirst: boolean) => Look;
   /** The index that gets an entry for each row. */
   readonly index: Pick<RowIndex, 'append'>;
   /** Ends the reading early, with the signal's reason. */
@@ -181,8 +186,8 @@ class FirstReading {
 
   /** The columns whose text is needed besides that of the domain. */
   get columns(): readonly RowColumn[] {
-    const { key, where, filled = [] } = this.#options;
-    return [key ?? [], where?.column ?? [], filled].flat();
+    const { key, where, fill } = this.#options;
+    return [key ?? [], where?.column ?? [], fill?.columns ?? []].flat();
   }
 
   get planned(): PlannedRows {

@@ -2,6 +2,7 @@ import { scryptSync } from 'node:crypto';
 import { type Credential, createCredential, isCredentialName } from '../brand/credential.ts';
 import { createEndpoint, type Endpoint } from '../brand/endpoint.ts';
 import { proxyLogins } from '../brand/proxy.ts';
+import type { OutcomeStatus } from '../calls/outcome.ts';
 import { isStandard, STANDARD_NAME } from '../collector/fields/standard.ts';
 import { isLocalAddress } from '../common/addresses.ts';
 import { describeSystemError, systemErrorCode } from '../common/errors.ts';
@@ -11,23 +12,29 @@ import { isShort, keepCredentialName, keepSecret } from '../common/secrets.ts';
 import { isProfileFile, secret } from '../options/kinds.ts';
 import {
   type Options,
+  pick,
   readOptions,
   refusal,
   refusing,
   type SettingsOf,
   type Sources,
 } from '../options/option.ts';
-import { type ApiSettings, OPTIONS, type OptionKey, type Settings } from '../options/options.ts';
+import {
+  type ApiSettings,
+  OPTIONS,
+  type OptionKey,
+  type Settings,
+  SOURCE,
+} from '../options/options.ts';
+import { createNamer } from '../rows/columns/names.ts';
 import { type Profile, readProfile } from './read-profile.ts';
-import { inSource, readNext, splitSources } from './sources.ts';
+import { inSource, splitSources } from './sources.ts';
 
 /** Everything that a run needs to know, checked. */
 export interface Job extends Api {
   readonly settings: Settings;
-  /** What the API is called beside others: its profile, else its host. */
-  readonly name: string;
   /** After which outcomes the next API is asked about a domain. */
-  readonly next: NextOutcomes;
+  readonly next: ReadonlySet<OutcomeStatus>;
   /** The APIs that are asked after this one, in their order; mostly none. */
   readonly further: readonly Job[];
   /** The most calls of all of them together. @default as each says */
@@ -41,6 +48,8 @@ export function apisOf(job: Job): readonly [Job, ...Job[]] {
 
 /** The API, and the credential to call it. */
 export interface Api {
+  /** What it is called beside others: its profile, else its host. */
+  readonly name: string;
   readonly endpoint: Endpoint;
   readonly credential: Credential;
   /** The profile of the API, if one is named. */
@@ -55,6 +64,9 @@ const KEY_OPTIONS = { apiKey: secret(), apiKeyEnv: secret() };
 
 /** The options that a job is made of. */
 const JOB_OPTIONS = { ...OPTIONS, ...KEY_OPTIONS };
+
+/** Those that are said of one of several APIs besides. */
+const SOURCE_OPTIONS = { ...KEY_OPTIONS, next: SOURCE.next };
 
 /**
  * Reads and checks everything that can be checked before the input is opened. What a command has no option
@@ -74,50 +86,40 @@ export function createJob(
 
 /** Makes a job of options that are read. @throws BrandfillError `INVALID_SETTING` */
 export function toJob(
-  { profile, settings: own, next = readNext(), further = [], mostCalls }: ProfiledSettings<Options>,
+  { profile, settings: own, further = [], mostCalls }: ProfiledSettings<Options>,
   env?: Sources['env'],
 ): Job {
   const standard = readOptions('enrich', OPTIONS, { given: {}, env: {} });
-  const settings: Settings & GivenKey = { ...standard, ...own };
+  const settings: Settings & OfSource = { ...standard, ...own };
+  const { next = new Set() } = settings;
   const wrong = contradictionsIn(settings, profile).find((one) => one !== false);
   if (wrong !== undefined) throw refusal(wrong);
-  const api = createApi(settings, profile, env);
-  const name = profile?.name ?? new URL(api.endpoint.origin).host;
-  const job = { ...api, settings, name, next, mostCalls };
-  return {
-    ...job,
-    further: distinct(
-      job,
-      further.map((one, at) => inSource(at + 1, () => toJob(one, env))),
-    ),
-  };
+  const job = { ...createApi(settings, profile, env), settings, next, mostCalls, further: [] };
+  const others = further.map((one, at) => inSource(at + 1, () => toJob(one, env)));
+  return { ...job, further: distinct([job, ...others]).slice(1) };
 }
 
 /** Makes sure that several APIs can be told apart, and that none gets the credential of another. */
-function distinct(first: Omit<Job, 'further'>, further: readonly Job[]): readonly Job[] {
-  const names = new Set([first.name]);
-  const endpoints = new Map([[first.endpoint.id, first.name]]);
-  let keyGoesTo = first.keyName === COMMON_KEY ? first : undefined;
-  return further.map((job) => {
-    const same = endpoints.get(job.endpoint.id);
-    if (same !== undefined) {
-      throw refusal(`Cannot ask ${same} twice: both sources have the same address and parameters.`);
-    }
-    if (
-      keyGoesTo &&
-      job.keyName === COMMON_KEY &&
-      keyGoesTo.endpoint.origin !== job.endpoint.origin
-    ) {
+function distinct(jobs: readonly Job[]): readonly Job[] {
+  const nameOf = createNamer();
+  return jobs.map((job, at) => {
+    const before = jobs.slice(0, at);
+    const same = before.find(({ endpoint }) => endpoint.id === job.endpoint.id);
+    if (same) {
       throw refusal(
-        `Cannot send one credential to both ${keyGoesTo.endpoint.origin} and ${job.endpoint.origin}: name the variable of each in its 'apiKeyEnv', or set one such as ${keyVariable(job.name)}.`,
+        `Cannot ask ${same.name} twice: both sources have the same address and parameters.`,
       );
     }
-    if (job.keyName === COMMON_KEY) keyGoesTo ??= job;
-    let { name } = job;
-    for (let times = 2; names.has(name); times += 1) name = `${job.name} ${times}`;
-    names.add(name);
-    endpoints.set(job.endpoint.id, name);
-    return { ...job, name };
+    const { origin } = job.endpoint;
+    const other = before.find(
+      ({ keyName, endpoint }) => keyName === COMMON_KEY && endpoint.origin !== origin,
+    );
+    if (other && job.keyName === COMMON_KEY) {
+      throw refusal(
+        `Cannot send one credential to both ${other.endpoint.origin} and ${origin}: name the variable of each in its 'apiKeyEnv', or set one such as ${keyVariable(job.name)}.`,
+      );
+    }
+    return { ...job, name: nameOf(job.name) };
   });
 }
 
@@ -163,16 +165,12 @@ const contradictionsIn = (
     `Cannot hold option 'maxCost' without a profile that says what the API bills: give option 'api' one with 'billing', or use option 'maxCalls'.`,
 ];
 
-/** The credential itself, or the variable that holds it. */
-interface GivenKey {
-  readonly apiKey?: string | undefined;
-  /** @default that of the profile, else BRANDFILL_API_KEY */
-  readonly apiKeyEnv?: string | undefined;
-}
+/** What is said of an API beside its settings: the credential itself, or the variable that holds it. */
+type OfSource = Partial<SettingsOf<typeof SOURCE_OPTIONS>>;
 
 /** @throws BrandfillError `INVALID_SETTING` */
 export function createApi(
-  settings: ApiSettings & GivenKey,
+  settings: ApiSettings & OfSource,
   profile: Profile | undefined,
   env: Sources['env'] = process.env,
 ): Api {
@@ -183,7 +181,8 @@ export function createApi(
     );
   }
   const { apiKeyEnv: ofProfile = COMMON_KEY } = profile?.content.request ?? {};
-  const byName = keyVariable(profile?.name ?? new URL(baseUrl).host);
+  const { name = new URL(baseUrl).host } = profile ?? {};
+  const byName = keyVariable(name);
   const apiKeyEnv = settings.apiKeyEnv ?? (env[byName]?.trim() ? byName : ofProfile);
   keepCredentialName(apiKeyEnv);
   const fromEnv = env[apiKeyEnv]?.trim() || undefined;
@@ -232,6 +231,7 @@ export function createApi(
       `Of the parameters and headers, ${names} looks like a credential: say in option 'auth' how it is sent, and give it in BRANDFILL_API_KEY or option 'apiKeyFile', which keep it out of lists of processes and of the hash that tells APIs apart.`,
   ];
   return {
+    name,
     credential,
     profile,
     endpoint,
@@ -309,14 +309,11 @@ export function nameApi({
 export interface ProfiledSettings<D extends Options> {
   readonly settings: SettingsOf<D>;
   readonly profile: Profile | undefined;
-  readonly next?: NextOutcomes;
   /** The same for the APIs that are asked after this one. @default none is */
   readonly further?: readonly ProfiledSettings<D>[];
   /** The most calls of all of them together. */
   readonly mostCalls?: number | undefined;
 }
-
-type NextOutcomes = ReturnType<typeof readNext>;
 
 /**
  * Reads options like `readOptions`. What is given counts more than the profile of the API, and the profile
@@ -333,19 +330,12 @@ export function readWithProfile<D extends Options>(
   if (!several) return readOne(of, declared, sources);
   const isSeveral = several.length > 1;
   const [first, ...further] = several.map((one, at) =>
-    Object.assign(
-      inSource(at, () => readOne(of, { ...declared, ...KEY_OPTIONS }, one.sources, isSeveral)),
-      { next: one.next },
-    ),
+    inSource(at, () => readOne(of, { ...declared, ...SOURCE_OPTIONS }, one, isSeveral)),
   ) as [ProfiledSettings<D>, ...ProfiledSettings<D>[]];
-  const { maxCalls } = OPTIONS;
-  const bound = isSeveral ? Object(sources.given)['maxCalls'] : undefined;
-  const { maxCalls: mostCalls } = readOptions(
-    of,
-    { maxCalls },
-    { given: { maxCalls: bound }, env: {} },
-  );
-  return { ...first, further, mostCalls };
+  if (!isSeveral) return first;
+  const given = pick(Object(sources.given), 'maxCalls');
+  const { maxCalls } = readOptions(of, pick(OPTIONS, 'maxCalls'), { given, env: {} });
+  return { ...first, further, mostCalls: maxCalls };
 }
 
 /** @param isOneOfSeveral whether others fill the same columns */

@@ -1,5 +1,4 @@
-import { type Options, readOptions, refusal, refusing, type Sources } from '../options/option.ts';
-import { SOURCE } from '../options/options.ts';
+import { type Options, refusal, refusing, type Sources } from '../options/option.ts';
 
 // Several APIs that are asked in turn: `--api first,second`, or `sources` of a job file and of the library. Each is
 // read as if it were the only one, from what is said of it alone and from all that is said of the run.
@@ -14,13 +13,6 @@ const QUIET = {
   BRANDFILL_AUTH: undefined,
 };
 
-/** One of several APIs. */
-export interface OneOfSeveral {
-  readonly sources: Sources;
-  /** After which outcomes the next one is asked. */
-  readonly next: ReturnType<typeof readNext>;
-}
-
 /**
  * The options of each API in turn; undefined where options name one in the plain way.
  *
@@ -29,7 +21,7 @@ export interface OneOfSeveral {
 export function splitSources(
   declared: Options,
   { given, env = process.env }: Sources,
-): readonly OneOfSeveral[] | undefined {
+): readonly Sources[] | undefined {
   const { sources: listed, ...all } = Object(given) as Readonly<Record<string, unknown>>;
   const { api = env['BRANDFILL_API'] } = all;
   const names = typeof api === 'string' && api.includes(',') ? api.split(',') : undefined;
@@ -49,19 +41,11 @@ export function splitSources(
     );
   }
   const { api: _, maxCalls, ...common } = all;
-  return each.map((one, at) => {
-    const { next, ...own } = Object(one) as Readonly<Record<string, unknown>>;
-    const bound = each.length === 1 ? { maxCalls } : {};
-    return {
-      sources: { given: { ...common, ...bound, ...own }, env: { ...env, ...QUIET } },
-      next: inSource(at, () => readNext(next)),
-    };
-  });
-}
-
-/** After which outcomes of an API the next one is asked. */
-export function readNext(next?: unknown) {
-  return readOptions('sources', { next: SOURCE.next }, { given: { next }, env: {} }).next;
+  const bound = each.length === 1 ? { maxCalls } : {};
+  return each.map((one) => ({
+    given: { ...common, ...bound, ...Object(one) },
+    env: { ...env, ...QUIET },
+  }));
 }
 
 /** Says which of several APIs it is about that something is wrong. */

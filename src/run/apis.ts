@@ -10,7 +10,7 @@ import { type OutcomeStore, openStores } from '../store/store.ts';
 import type { RunEvent } from '../watch/events.ts';
 import { type BoundedRun, isInterrupted } from './bounds.ts';
 import type { OpenedList } from './open.ts';
-import type { RunContext } from './run-context.ts';
+import { notify, type RunContext } from './run-context.ts';
 
 /** An API that a run asks, with what its store has of it. To its lookups it is the only one. */
 export interface ApiOfRun extends AskedApi, BoundedRun {
@@ -34,16 +34,16 @@ export async function openApis(
   options: Pick<OpenOptions, 'isBeside'> = {},
 ): Promise<ApisOfRun> {
   const { store: folder, noWait = false } = job.settings;
-  const { signal, onEvent } = context;
   const jobs = apisOf(job);
   const stores = await openStores(folder, mapAll(jobs, toStored), {
     ...options,
-    signal,
+    signal: context.signal,
     waitMs: noWait ? undefined : Number.POSITIVE_INFINITY,
-    onHeld: (holder) => {
-      const message = `The store ${folder} is in use by ${describeHolder(holder)}: waiting until that ends (option 'noWait' does not).`;
-      onEvent({ type: 'notice', message });
-    },
+    onHeld: (holder) =>
+      notify(
+        context,
+        `The store ${folder} is in use by ${describeHolder(holder)}: waiting until that ends (option 'noWait' does not).`,
+      ),
   });
   closer.add(stores[0]);
   const fields = columnsOfAll(jobs);

@@ -17,7 +17,7 @@ import { type JoinedRows, joinRows } from './join.ts';
 import { forgetAll, type LookedUp, lookUp } from './look-up.ts';
 import { type OpenedList, open } from './open.ts';
 import { type PlannedList, plan } from './plan.ts';
-import type { RunContext } from './run-context.ts';
+import { notify, type RunContext } from './run-context.ts';
 
 /** Enriches a list into two files. */
 export async function runToFiles(input: ListInput, job: Job, context: RunContext): Promise<RanTo> {
@@ -81,7 +81,7 @@ async function openFiles(input: ListInput, list: OpenedList): Promise<FilesOfRun
   const outputs = await openOutputs(paths, {
     sources: [source],
     parts: apis[0].store.parts,
-    onNotice: (message) => context.onEvent({ type: 'notice', message }),
+    onNotice: (message) => notify(context, message),
   });
   closer.add(outputs);
   return { paths, apis, outputs };
@@ -107,8 +107,7 @@ async function write(writing: Writing): Promise<Written> {
   const isKept = lookedUp.totals.stopped !== undefined && !hasAnswers && existsSync(out);
   if (isKept || stops.every((stop) => stop?.reason === 'misdirected')) {
     for await (const _ of joined.rows); // reading the rows counts them
-    const message = `Nothing was learned of any row: ${out} stays as it was.`;
-    if (isKept) list.context.onEvent({ type: 'notice', message });
+    if (isKept) notify(list.context, `Nothing was learned of any row: ${out} stays as it was.`);
     return {};
   }
   const changes = changesPath === undefined ? undefined : await openChangesOf(writing, changesPath);
@@ -161,6 +160,6 @@ export function ranTo(
     statuses,
     store: { folder, sizeBytes: sizeOnDisk(folder) },
     filled: fill?.counts,
-    logos: logos?.summary,
+    logos: logos?.logos,
   };
 }

@@ -12,6 +12,7 @@ import { createStatusCounts, type StatusCounts, sumOf } from '../watch/run-view.
 import type { LookedUp } from './look-up.ts';
 import type { OpenedList } from './open.ts';
 import type { PlannedList } from './plan.ts';
+import { notify } from './run-context.ts';
 
 /** The rows of a list with their outcomes, once all lookups are done. */
 export interface JoinedRows {
@@ -42,8 +43,7 @@ export async function joinRows(
     isSeveral: apis.length > 1,
   });
   for (const { from, to } of columns.renamed) {
-    const message = `The list already has a column '${from}': the added one is called '${to}'.`;
-    context.onEvent({ type: 'notice', message });
+    notify(context, `The list already has a column '${from}': the added one is called '${to}'.`);
   }
   const rows = join({
     source,
@@ -117,7 +117,7 @@ async function* count(
   if (isTold) tell();
   const blank = record && describeBlank(planned, columns, { found: statuses.found, ...record });
   for (const message of [blank, describeOthers(others, statuses.found)]) {
-    if (message !== undefined) onEvent({ type: 'notice', message });
+    if (message !== undefined) notify({ onEvent }, message);
   }
   const counted = sumOf(statuses);
   if (counted !== planned.plan.rows) {

@@ -12,26 +12,16 @@ import { openPictureFolder, type PictureFolder } from '../logos/picture-folder.t
 import { type LogoCounts, saveLogos } from '../logos/save-logos.ts';
 import { PROGRESS_MS } from '../watch/events.ts';
 import type { RunView } from '../watch/run-view.ts';
-import type { Stop } from '../worker/stop-switch.ts';
 import type { OpenedList } from './open.ts';
 import type { PlannedList } from './plan.ts';
+import { notify } from './run-context.ts';
 
 /** The logos of a run. */
 export interface LogosOfRun {
   /** The columns that are added for them. */
   readonly columns: readonly OutputColumn[];
-  /**
-   * Fetches logos that are missing or out of date.
-   *
-   * @param stopped why the lookups stopped early, if they did
-   */
-  save(stopped: Stop | undefined): Promise<SavedLogos>;
-}
-
-export interface SavedLogos {
-  readonly summary: NonNullable<RunView['logos']>;
-  /** Set when the fetching was interrupted. */
-  readonly stopped: Stop | undefined;
+  /** Fetches logos that are missing or out of date, until the run is interrupted. */
+  save(): Promise<NonNullable<RunView['logos']>>;
 }
 
 export interface OpenLogosOptions {
@@ -55,28 +45,10 @@ export async function openLogosOf(
 ): Promise<LogosOfRun> {
   const folder = await openPictureFolder(path, list.source.file ? [list.source.file] : []);
   reportProxy(list);
-  const nothing = { saved: 0, kept: 0, missing: 0, reasons: {} };
   return {
     columns: columnsOf(planned, wayFrom(outFolder, path)),
-    save: async (stopped) => {
-      // With a wrong address there is no output either.
-      if (stopped?.reason === 'misdirected') {
-        return { summary: { folder: path, ...nothing }, stopped: undefined };
-      }
-      const signal = signalOf(list);
-      const counts = await fetchLogos(list, planned, { folder, field, signal });
-      const isInterrupted = stopped === undefined && signal.aborted;
-      return {
-        summary: { folder: path, ...counts },
-        stopped: isInterrupted ? { reason: 'interrupted' } : undefined,
-      };
-    },
+    save: async () => ({ folder: path, ...(await fetchLogos(list, planned, { folder, field })) }),
   };
-}
-
-/** Fires when the run is to stop, for any reason. */
-function signalOf({ context: { signal, control } }: OpenedList): AbortSignal {
-  return control ? AbortSignal.any([signal, control.stopped]) : signal;
 }
 
 /** The relative way from one folder to another, as the beginning of a path. */
@@ -114,17 +86,10 @@ function columnsOf({ apis: [{ store }] }: PlannedList, way: string): readonly Ou
 function reportProxy({ context }: OpenedList): void {
   const proxies = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY'];
   if (!proxies.some((name) => process.env[name])) return;
-  const message =
-    'Logos are fetched directly, not through the proxy of the environment: behind it, their addresses could not be checked.';
-  context.onEvent({ type: 'notice', message });
-}
-
-interface FetchLogosOptions {
-  readonly folder: PictureFolder;
-  /** Finds the URL of a logo in an answer. */
-  readonly field: Field;
-  /** Ends the fetching. Logos that are missing then are noted as not asked. */
-  readonly signal: AbortSignal;
+  notify(
+    context,
+    'Logos are fetched directly, not through the proxy of the environment: behind it, their addresses could not be checked.',
+  );
 }
 
 /** Pictures that are fetched at the same time, in all and from one host. */
@@ -140,8 +105,9 @@ const LARGEST_BYTES = 1_000_000;
 async function fetchLogos(
   { job, context, closer, now }: OpenedList,
   planned: PlannedList,
-  { folder, field, signal }: FetchLogosOptions,
+  { folder, field }: { readonly folder: PictureFolder; readonly field: Field },
 ): Promise<LogoCounts> {
+  const { signal, onEvent, control } = context;
   const { logosSvg, refresh = false } = job.settings;
   // The API may be in a private network, as it was chosen by whoever runs this.
   const ownOrigin = job.endpoint.origin;
@@ -158,13 +124,11 @@ async function fetchLogos(
   let latest: LogoCounts = { saved: 0, kept: 0, missing: 0, reasons: {} };
   const show = (): void => {
     const { saved, kept, missing } = latest;
-    context.onEvent({ type: 'logos', total, saved, kept, missing });
+    onEvent({ type: 'logos', total, saved, kept, missing });
   };
   const ticker = setInterval(show, PROGRESS_MS);
-  const interrupted = (): void => {
-    const message = 'Interrupted: no more logos are fetched, and the rows are written.';
-    context.onEvent({ type: 'notice', message });
-  };
+  const interrupted = (): void =>
+    notify(context, 'Interrupted: no more logos are fetched, and the rows are written.');
   signal.addEventListener('abort', interrupted);
   try {
     return await saveLogos({
@@ -173,7 +137,7 @@ async function fetchLogos(
       valueOf: (answer) => field.valueOf(answer),
       notes: planned.apis[0].store.logos,
       folder,
-      fetcher: whileOpen(fetcher, context.control),
+      fetcher: whileOpen(fetcher, control),
       concurrency: AT_ONCE,
       perHost: PER_HOST,
       ownOrigin,

@@ -15,7 +15,7 @@ import {
   readLeft,
   startLedgers,
 } from './bounds.ts';
-import type { LogosOfRun, SavedLogos } from './logos.ts';
+import type { LogosOfRun } from './logos.ts';
 import { startReportingProgress } from './lookups/progress.ts';
 import { LookupSession } from './lookups/session.ts';
 import type { OpenedList } from './open.ts';
@@ -34,8 +34,11 @@ export interface LookedUp {
   /** How far they were when no more was asked. */
   readonly ended: Progress;
   /** Undefined when no logos were to be saved. */
-  readonly logos?: (Pick<LogosOfRun, 'columns'> & Pick<SavedLogos, 'summary'>) | undefined;
+  readonly logos?: (Pick<LogosOfRun, 'columns'> & Pick<RunView, 'logos'>) | undefined;
 }
+
+/** With a wrong address there is no output either. */
+const NO_LOGOS = { saved: 0, kept: 0, missing: 0, reasons: {} };
 
 /**
  * Makes the lookups that are due, and fetches logos.
@@ -53,12 +56,19 @@ export async function lookUp(
   const logos = await openLogos(list, planned, outFolder);
   const lookedUp = await askAll(list, planned);
   throwIfNothingAsked(list, lookedUp);
+  if (!logos) return lookedUp;
   const { totals } = lookedUp;
-  const saved = await logos?.save(totals.stopped);
+  const saved =
+    totals.stopped?.reason === 'misdirected'
+      ? { folder: list.job.settings.logos ?? '', ...NO_LOGOS }
+      : await logos.save();
+  const interrupted = list.context.signal.aborted
+    ? ({ reason: 'interrupted' } as const)
+    : undefined;
   return {
     ...lookedUp,
-    totals: { ...totals, stopped: totals.stopped ?? saved?.stopped },
-    logos: logos && saved && { columns: logos.columns, summary: saved.summary },
+    totals: { ...totals, stopped: totals.stopped ?? interrupted },
+    logos: { columns: logos.columns, logos: saved },
   };
 }
 

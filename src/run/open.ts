@@ -2,36 +2,23 @@ import { existsSync } from 'node:fs';
 import { rmdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { chooseColumn, chooseDomainColumn } from '../collector/choose-column.ts';
-import type { Fill } from '../collector/fill.ts';
-import type { WhereRows } from '../collector/plan.ts';
+import type { ListToRead } from '../collector/plan.ts';
 import type { Closable, Closer } from '../common/lifetime.ts';
 import { apisOf, type Job } from '../profile/job.ts';
-import type { DomainColumn } from '../rows/columns/domain-column.ts';
 import { shorten } from '../rows/columns/names.ts';
-import { createDomainReader, type DomainReader } from '../rows/domain/domain.ts';
+import { createDomainReader } from '../rows/domain/domain.ts';
 import { type ListInput, openList } from '../rows/open-list.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
-import type { Source } from '../rows/source.ts';
 import { makeStoreHome } from '../store/database.ts';
 import { leaveHome } from '../store/home.ts';
-import type { RunContext } from './run-context.ts';
+import { notify, type RunContext } from './run-context.ts';
 
 /** An open list with its format and columns. */
-export interface OpenedList {
+export interface OpenedList extends ListToRead {
   readonly job: Job;
   readonly context: RunContext;
   readonly closer: Closer;
   readonly spoolFolder: string;
-  readonly source: Source;
-  readonly format: RowFormat;
-  readonly column: DomainColumn;
-  readonly readDomain: DomainReader;
-  /** Fills blank cells of the list's own columns. */
-  readonly fill: Fill | undefined;
-  /** The column that identifies rows from night to night. */
-  readonly key: RowColumn | undefined;
-  /** Which rows are looked up, if not all. */
-  readonly where: WhereRows | undefined;
   readonly startedAtMs: number;
   /** The present time of the run, in milliseconds since 1970. Never goes back. */
   readonly now: () => number;
@@ -45,10 +32,7 @@ export async function open(
 ): Promise<OpenedList> {
   const now = createRunTime();
   const started = { startedAtMs: now(), now };
-  const notifyAll = (messages: readonly string[] = []): void => {
-    for (const message of messages) context.onEvent({ type: 'notice', message });
-  };
-  for (const { notices } of apisOf(job)) notifyAll(notices);
+  for (const message of apisOf(job).flatMap(({ notices }) => notices)) notify(context, message);
   const { settings } = job;
   closer.add(leaveNoEmptyFolders(settings.store));
   const spoolFolder = await makeStoreHome(settings.store);
@@ -58,11 +42,11 @@ export async function open(
   const { fill: fills } = settings;
   const column = chooseDomainColumn(source, format, settings.domainColumn);
   context.onEvent({ type: 'opened', input: source.name, format: format.description, column });
-  notifyAll(format.notices);
-  if (settings.noHeader) context.onEvent({ type: 'notice', message: describeNoHeader(format) });
+  for (const message of format.notices ?? []) notify(context, message);
+  if (settings.noHeader) notify(context, describeNoHeader(format));
   const choose = (name: string): RowColumn => {
     const { others, ...taken } = chooseColumn(source, format, name);
-    if (others.length > 0) notifyAll([describeNamesakes(taken, others)]);
+    if (others.length > 0) notify(context, describeNamesakes(taken, others));
     return taken;
   };
   const rules = fills?.map(({ column, field }) => ({ column: choose(column), field })) ?? [];

@@ -21,7 +21,7 @@ import { readLearned } from '../worker/pace-memory.ts';
 import { type ApiOfRun, type ApisOfRun, openApis } from './apis.ts';
 import { callsTaken, isNamed, readLeft } from './bounds.ts';
 import { type OpenedList, open } from './open.ts';
-import type { RunContext } from './run-context.ts';
+import { notify, type RunContext } from './run-context.ts';
 import { takeSample } from './sample.ts';
 
 /** A list that was read once. */
@@ -57,7 +57,6 @@ export async function plan(list: OpenedList, apis: ApisOfRun): Promise<PlannedLi
       paths?.see(store.find(domain)?.json ?? '', row, domain);
       return 'known';
     },
-    filled: list.fill?.columns,
     index: all,
     signal: context.signal,
   });
@@ -96,11 +95,8 @@ function columnsToFind({ source, column, key, fill, where }: OpenedList): readon
   return source.isOfObjects ? others : [column, ...others];
 }
 
-const RESUMED = {
-  type: 'notice',
-  message: 'This run was interrupted before: the calls that it made then count against its bounds.',
-  level: 'info',
-} as const;
+const RESUMED =
+  'This run was interrupted before: the calls that it made then count against its bounds.';
 
 interface ReadList extends Pick<PlannedList, 'apis'> {
   readonly rows: PlannedRows;
@@ -125,7 +121,7 @@ async function planCalls(list: OpenedList, { rows, dueAt, apis }: ReadList): Pro
     const lookups = Math.min(dueAt[at] ?? 0, rows.lookups);
     planned.push({ name: api.name, lookups, ...callsOf(lookups, api, left) });
   }
-  if (isResumed) context.onEvent(RESUMED);
+  if (isResumed) notify(context, RESUMED, { level: 'info' });
   const [{ name: _, lookups, ...first }] = planned as [PlannedApi];
   if (apis.length === 1) return { ...rows, ...first };
   const { currency } = first;

@@ -43,6 +43,15 @@ export function createContext({
   return { context, throwIfFailed: () => callbackGuard.throwIfFailed() };
 }
 
+/** Tells whoever watches a run of something, in a sentence. */
+export function notify(
+  { onEvent }: Pick<RunContext, 'onEvent'>,
+  message: string,
+  { level }: { readonly level?: 'info' | 'warn' } = {},
+): void {
+  onEvent({ type: 'notice', message, ...(level && { level }) });
+}
+
 /** The surroundings of a run. */
 export interface RunContext {
   /** The id of the run in logs and in its summary. */

@@ -11,6 +11,7 @@ import { watchApi } from '../api-watch.ts';
 import type { ApiOfRun } from '../apis.ts';
 import { createBudgets, type Ledgers } from '../bounds.ts';
 import { type LocalWorker, openLocalWorker } from '../local-worker.ts';
+import { notify } from '../run-context.ts';
 import { type OpenedQueue, openQueueOf } from './open-queue.ts';
 import type { LookupSession } from './session.ts';
 
@@ -65,7 +66,7 @@ async function ask(session: LookupSession, asking: Asking): Promise<void> {
       stopSwitch: isShared ? helper : stopSwitch,
       budgets: createBudgets(api, ledgers),
       onCall: callRecorderOf(session),
-      onNotice: (message) => context.onEvent({ type: 'notice', message }),
+      onNotice: (...notice) => notify(context, ...notice),
       sharedPace: queue.sharedPace,
       learned: pace?.start,
       diagnosis: knownBefore(api, asking),
@@ -114,13 +115,12 @@ function watchPlace({ api, due }: LookupSession, { gate }: LocalWorker): Closabl
   const { settings, endpoint } = job;
   // Otherwise its troubles might be looked for in the API.
   const proxy = settings.workers > 0 && due > 0 ? findProxy(endpoint.origin) : undefined;
-  if (proxy) context.onEvent({ type: 'notice', message: describeProxy(proxy), level: 'info' });
+  if (proxy) notify(context, describeProxy(proxy), { level: 'info' });
   return watchApi({
     gate,
     origin: endpoint.origin,
     maxWaitMs: settings.maxWait,
-    onNotice: (message, { level = 'warn' } = {}) =>
-      context.onEvent({ type: 'notice', message, level }),
+    onNotice: (...notice) => notify(context, ...notice),
   });
 }
 

@@ -1,5 +1,6 @@
 import type { CallLedger } from '../../calls/budget.ts';
 import type { LookupQueue, Stall } from '../../calls/lookup-queue.ts';
+import type { OnNotice } from '../../common/errors.ts';
 import { countOf } from '../../common/format.ts';
 import { type Closable, createCloser } from '../../common/lifetime.ts';
 import { callsIdOf, nameApi } from '../../profile/job.ts';
@@ -7,6 +8,7 @@ import { createInProcessQueue } from '../../queue/in-process.ts';
 import { lookupsAtOnce } from '../../worker/batches.ts';
 import type { SharedPace } from '../../worker/redis-pace.ts';
 import { countingOf, isInterrupted, isNamed, type Ledgers, runIdOf } from '../bounds.ts';
+import { notify } from '../run-context.ts';
 import type { LookupSession } from './session.ts';
 
 interface OpenQueueOptions {
@@ -61,10 +63,10 @@ async function openSharedQueue(
   const { openQueueServer, openRunQueue, ...shared } = await import('../../queue/index.ts');
   const { api, due, stopSwitch, outstanding, parking } = session;
   const { job, context } = api;
-  const { onEvent, onQueues, control } = context;
+  const { onQueues, control } = context;
   const { workers, rate } = job.settings;
   const concurrency = lookupsAtOnce(job.settings.concurrency, job.endpoint);
-  const onNotice = (message: string): void => onEvent({ type: 'notice', message });
+  const onNotice: OnNotice = (...notice) => notify(context, ...notice);
   const closer = createCloser();
   try {
     const redis = closer.add(await openQueueServer({ url, onNotice }));
@@ -101,7 +103,7 @@ async function openSharedQueue(
         onUsedUp: (reason) => stopSwitch.stop({ reason }),
         onEarlier: (domains) => {
           const message = `An earlier run of this list did not end and left ${countOf(domains.length, 'lookup')} to workers; this one takes up what they find.`;
-          onEvent({ type: 'notice', message, level: 'info' });
+          onNotice(message, { level: 'info' });
         },
         onOver,
         isInterrupted: () => isInterrupted(stopSwitch.stopped),

@@ -16,6 +16,7 @@ import type { Limit, PaceDescription } from '../../worker/pace-memory.ts';
 import { createStopSwitch, type Stop } from '../../worker/stop-switch.ts';
 import type { ApiOfRun } from '../apis.ts';
 import type { LocalWorker } from '../local-worker.ts';
+import { notify } from '../run-context.ts';
 
 export interface SessionOptions {
   /** How many domains are due. */
@@ -184,8 +185,8 @@ export class LookupSession {
     const endControl = control?.onChange(() => {
       if (control.isPaused === isPaused || control.stopped.aborted) return;
       ({ isPaused } = control);
-      const message = isPaused ? 'Paused: no new call starts until it is resumed.' : 'Resumed.';
-      onEvent({ type: 'notice', message });
+      const what = isPaused ? 'Paused: no new call starts until it is resumed.' : 'Resumed.';
+      notify({ onEvent }, what);
     });
     return () => {
       clearTimeout(drain);
