@@ -204,17 +204,19 @@ function parseRow(text: string, source: ByteSource, line: number): JsonRow | und
  * as they are.
  */
 function createJsonlWriter(names: readonly string[]): RowWriter {
-  const keys = names.map((name) => JSON.stringify(name));
+  const keys = names.map((name) => `${JSON.stringify(name)}:`);
   return {
     header: '',
     row: (raw, _fields, added) => {
       if (names.length === 0) return raw;
-      const members = added.flatMap((value, at) =>
-        value === undefined ? [] : [`${keys[at]}:${JSON.stringify(value)}`],
-      );
-      const head = raw.trimEnd().slice(0, -1).trimEnd();
-      const comma = head.endsWith('{') || members.length === 0 ? '' : ',';
-      return `${head}${comma}${members.join(',')}}${raw.endsWith('\r\n') ? '\r\n' : '\n'}`;
+      let row = raw.trimEnd().slice(0, -1).trimEnd();
+      let comma = row.endsWith('{') ? '' : ',';
+      for (const [at, value] of added.entries()) {
+        if (value === undefined) continue;
+        row += comma + keys[at] + JSON.stringify(value);
+        comma = ',';
+      }
+      return `${row}}${raw.endsWith('\r\n') ? '\r\n' : '\n'}`;
     },
   };
 }
