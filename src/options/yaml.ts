@@ -78,21 +78,8 @@ export function readYaml(
      */
     check<T>(schema: z.ZodType<T>, given: unknown = value): T | undefined {
       const { data, error } = schema.safeParse(given);
-      for (const issue of error?.issues ?? []) {
-        const { path } = issue;
-        if (issue.code === 'unrecognized_keys') {
-          const known = keysIn(schema);
-          for (const key of issue.keys.slice(0, MOST_NOTED)) {
-            const message = `there is no key '${shortenTo(key, 60)}'${hintOn(key, known)}`;
-            noteIn(() => offsetOfKey(path, key), message);
-          }
-          continue;
-        }
-        const key = path.findLast((step) => typeof step === 'string');
-        const message = issue.message
-          .replace(/^Invalid (?:input|option): /, '')
-          .replace(/^expected \w+, received undefined$/, 'it is missing');
-        noteIn(() => offsetOf(path), key === undefined ? message : `${key}: ${message}`);
+      for (const { path, key, message } of mistakesIn(schema, error)) {
+        noteIn(() => (key === undefined ? offsetOf(path) : offsetOfKey(path, key)), message);
       }
       return data;
     },
@@ -107,6 +94,33 @@ export function readYaml(
       return `${file}: ${count} things are wrong.${below.join('')}`;
     },
   };
+}
+
+interface Mistake {
+  readonly path: Path;
+  /** The key that is not known, where it is one. */
+  readonly key?: string;
+  readonly message: string;
+}
+
+/** What a schema finds wrong, in words for people. */
+function* mistakesIn(schema: z.ZodType, error: z.ZodError | undefined): Generator<Mistake> {
+  for (const issue of error?.issues ?? []) {
+    const { path } = issue;
+    if (issue.code !== 'unrecognized_keys') {
+      const key = path.findLast((step) => typeof step === 'string');
+      const message = issue.message
+        .replace(/^Invalid (?:input|option): /, '')
+        .replace(/^expected \w+, received undefined$/, 'it is missing');
+      yield { path, message: key === undefined ? message : `${key}: ${message}` };
+      continue;
+    }
+    const known = keysIn(schema);
+    for (const key of issue.keys.slice(0, MOST_NOTED)) {
+      const message = `there is no key '${shortenTo(key, 60)}'${hintOn(key, known)}`;
+      yield { path, key, message };
+    }
+  }
 }
 
 /** Who has more to mend sees the rest when these are mended. */
