@@ -34,6 +34,8 @@ export interface Outcome {
   readonly httpStatus: number | undefined;
   /** Calls made for it, not counting throttled ones or `pending`. */
   readonly attempts: number;
+  /** What of its attempts counts with other domains that were in the same calls. Not stored. @default 0 */
+  readonly shared?: number | undefined;
   /** Calls that the API refused for the moment (429 and the like). Not stored. @default 0 */
   readonly throttled?: number | undefined;
   /** What its calls cost, in millionths of the unit that the profile names. Not stored. @default 0 */

@@ -27,6 +27,8 @@ export interface Batches {
 export interface BatchedCall {
   readonly meaning: Meaning;
   readonly latencyMs: number;
+  /** What of the call was for this domain: all, or as much as for each of the others. */
+  readonly share: number;
   readonly verdict: Verdict | Promise<Verdict>;
   /** For those that are to wait equally long, so that they go together again. @default their own */
   readonly jitter?: number;
@@ -165,7 +167,7 @@ export function createBatches(options: BatchesOptions): Batches {
     const sentAtMs = clock.nowMs();
     const meaning = await client.call(endpoint.path(domain), stopSwitch.noCall, domain);
     const latencyMs = clock.nowMs() - sentAtMs;
-    resolve({ meaning, latencyMs, verdict: permit.ended(meaning) });
+    resolve({ meaning, latencyMs, share: 1, verdict: permit.ended(meaning) });
   }
 
   async function callTogether(
@@ -188,6 +190,7 @@ export function createBatches(options: BatchesOptions): Batches {
       resolve({
         meaning: each[index]?.[0] ?? MISSING,
         latencyMs,
+        share: 1 / group.length,
         verdict: verdicts[index] ?? 'retry',
       });
     });
@@ -214,7 +217,8 @@ export function createBatches(options: BatchesOptions): Batches {
       return 'again'; // the halves are other questions
     };
     const verdict = typeof told === 'string' ? halve(told) : told.then(halve);
-    for (const { resolve } of group) resolve({ meaning, latencyMs, verdict, jitter });
+    const share = 1 / group.length;
+    for (const { resolve } of group) resolve({ meaning, latencyMs, share, verdict, jitter });
   }
 
   /** So one bad domain among a hundred costs a dozen calls, not a hundred, and none of the others. */

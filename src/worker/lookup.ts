@@ -83,7 +83,10 @@ class Lookup implements Question, Subject {
   readonly subject: Subject = this;
   readonly #context: LookupContext;
   readonly #bounds: LookupBounds;
+  /** What of the last call was for this domain. */
+  #share = 1;
   #attempts = 0;
+  #shared = 0;
   #throttled = 0;
   #again = 0;
   #billedMicros = 0;
@@ -121,7 +124,7 @@ class Lookup implements Question, Subject {
       const verdict = await this.#call(path, redirects === 0);
       const meaning = this.#last;
       if (verdict === 'again' && this.#mayAskAgain()) continue;
-      this.#attempts += 1;
+      this.#addAttempt();
       if (verdict === 'again') return 'fail';
       if (verdict !== 'believe' || meaning?.kind !== 'redirect') return verdict;
       redirects += 1;
@@ -133,10 +136,15 @@ class Lookup implements Question, Subject {
     }
   }
 
+  #addAttempt(): void {
+    this.#attempts += 1;
+    this.#shared += 1 - this.#share;
+  }
+
   #mayAskAgain(): boolean {
     const kind = this.#last?.kind;
-    if (kind === 'throttled') this.#throttled += 1;
-    else if (kind === 'refused' || kind === 'rejected') this.#attempts += 1;
+    if (kind === 'throttled') this.#throttled += this.#share;
+    else if (kind === 'refused' || kind === 'rejected') this.#addAttempt();
     this.#again += 1;
     return this.#again <= MOST_AGAIN;
   }
@@ -146,7 +154,7 @@ class Lookup implements Question, Subject {
       return await this.#callOnce(path, mayBeTogether);
     } catch (error) {
       if (!(error instanceof ClosedConnectionError)) throw error;
-      this.#attempts += 1;
+      this.#addAttempt();
       return await this.#call(path, mayBeTogether);
     }
   }
@@ -154,12 +162,14 @@ class Lookup implements Question, Subject {
   async #callOnce(path: string, mayBeTogether: boolean): Promise<Verdict> {
     const { batches, client, clock, gate, stopSwitch } = this.#context;
     if (mayBeTogether && batches) {
-      const { meaning, latencyMs, verdict, jitter } = await batches.call(this);
+      const { meaning, latencyMs, share, verdict, jitter } = await batches.call(this);
+      this.#share = share;
       this.#jitter = jitter;
       this.#note(meaning, latencyMs);
       return await this.#settle(verdict);
     }
     const permit = await gate.ask(this);
+    this.#share = 1;
     const sentAtMs = clock.nowMs();
     let meaning: Meaning;
     try {
@@ -232,6 +242,7 @@ class Lookup implements Question, Subject {
       said: meaning.said,
       httpStatus: meaning.httpStatus,
       attempts: this.#attempts,
+      shared: this.#shared || undefined,
       throttled: this.#throttled,
       billedMicros: this.#billedMicros || undefined,
       retryAfterMs: meaning.kind === 'pending' ? meaning.retryAfterMs : undefined,

@@ -114,10 +114,12 @@ export class LookupSession {
   /** Calls so far, by any worker. */
   get counters(): Readonly<CallCounters> {
     if (this.parts && !this.isShared) return this.parts.local.counters;
-    const { calls, billedMicros } = this.#told;
+    const { calls, retries, throttled, billedMicros } = this.#told;
     return {
       ...this.#told,
-      calls: Math.max(calls, this.#least.calls),
+      calls: Math.max(Math.round(calls), this.#least.calls),
+      retries: Math.round(retries),
+      throttled: Math.round(throttled),
       billedMicros: Math.max(billedMicros, this.#least.billedMicros),
     };
   }
