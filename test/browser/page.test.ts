@@ -12,10 +12,12 @@ import { openDashboardStage, openPage, type WatchedPage } from './support/stage.
 
 const chromium = findChromium();
 
-/** Each page is looked at in both. */
+/** Each page is looked at in all of them: a phone, a tablet, a desktop, by day and by night. */
 const LOOKS = [
   { colorScheme: 'dark', viewport: { width: 390, height: 800 } },
+  { colorScheme: 'light', viewport: { width: 780, height: 800 } },
   { colorScheme: 'light', viewport: { width: 1_280, height: 800 } },
+  { colorScheme: 'dark', viewport: { width: 1_280, height: 800 } },
 ] as const;
 
 const STEPS = [
