@@ -7,7 +7,7 @@ import { shorten } from './names.ts';
 // Where the table of a list begins, which row is its header, and where it ends, in CSV and workbooks.
 //
 //   titles, key–value lines, summaries ── header ── rows of the list ── blank ── totals, notes, footers
-//   (findHeader: passed over)                       (findBelow: what is no row of it)
+//   (findHeader: passed over)                       (createBelow: what is no row of it)
 
 /** A row at the beginning of a sheet or a file, as its cells. */
 export interface HeadRow {
@@ -47,32 +47,32 @@ export function findHeader(
   const [[column, { first }] = [0, { first: rows.length }]] = [...found].sort(
     ([, one], [, other]) => other.count - one.count,
   );
-  const body = Math.min(rows.length, first);
+  const body = Math.min(first, rows.length);
   const ofTable = rows[Math.min(body, rows.length - 1)]?.headerAt?.(column);
   if (ofTable !== undefined) return ofTable;
-  const usual = (at: number): number =>
-    median(rows.slice(at, at + ROWS_COMPARED).map(({ filled }) => filled));
-  const hasBody = body < rows.length;
-  const isWide = (at: number): boolean => {
-    const width = usual(hasBody ? body : at + 1);
-    return (rows[at]?.filled ?? 0) >= Math.max(Math.min(2, width), width / 2);
-  };
-  const cellsBelow = (at: number) => rows.slice(at + 1).map(({ addresses }) => addresses);
-  const headers = rows
-    .map((_, at) => at)
-    .filter((at) => rows[at]?.isOfTexts === true && isWide(at))
-    .filter((at) => looksLikeHeader(rows[at]?.names ?? [], cellsBelow(at)));
-  const isOfOne = hasBody && usual(body) <= 1;
-  const naming = headers.filter((at) => namesDomains(rows[at]?.names ?? [], at, found));
-  // A summary above the list may name such a column too.
-  const last = naming.findLast((at) => isOfOne || (at < body && rows[at]?.isApart));
-  const named = last ?? naming[0];
-  if (named !== undefined) return named;
 
-  const above = headers.filter((at) => at < body && !isPair(rows[at]));
-  if (!hasBody) return above.find((at) => usual(at + 1) > 1) ?? 0;
-  const lowest = above.at(-1) ?? 0;
-  return isOfOne ? lowest : (above.find((at) => at >= blockOf(rows, lowest)) ?? 0);
+  /** How many cells rows have from here on; of the list where one of its addresses is among these rows. */
+  const widthFrom = (at: number): number =>
+    median(rows.slice(at, at + ROWS_COMPARED).map(({ filled }) => filled));
+  const width = body < rows.length ? widthFrom(body) : undefined;
+  const headers = rows.flatMap((row, at) => {
+    const below = width ?? widthFrom(at + 1);
+    const isWide = row.filled >= Math.max(Math.min(2, below), below / 2);
+    const cellsBelow = rows.slice(at + 1).map(({ addresses }) => addresses);
+    return row.isOfTexts && isWide && looksLikeHeader(row.names, cellsBelow) ? [{ row, at }] : [];
+  });
+  const isOfOne = width !== undefined && width <= 1;
+
+  const naming = headers.filter(({ row, at }) => namesDomains(row.names, at, found));
+  // A summary above the list may name such a column too.
+  const lowest = naming.findLast(({ row, at }) => isOfOne || (at < body && row.isApart));
+  const named = lowest ?? naming[0];
+  if (named !== undefined) return named.at;
+
+  const above = headers.filter(({ row, at }) => at < body && !isPair(row));
+  if (width === undefined) return above.find(({ at }) => widthFrom(at + 1) > 1)?.at ?? 0;
+  const nearest = above.at(-1)?.at ?? 0;
+  return isOfOne ? nearest : (above.find(({ at }) => at >= blockOf(rows, nearest))?.at ?? 0);
 }
 
 /** What is to be said of the rows above a header: that one of them may be a row of the list. */
@@ -118,13 +118,9 @@ function namesDomains(
 }
 
 /** `Region: | DACH` */
-function isPair(row: HeadRow | undefined): boolean {
-  return (
-    row?.names
-      .find((name) => name.trim() !== '')
-      ?.trim()
-      .endsWith(':') === true
-  );
+function isPair({ names }: HeadRow): boolean {
+  const first = names.find((name) => name.trim() !== '') ?? '';
+  return first.trim().endsWith(':');
 }
 
 /** Where the rows begin that no blank space sets apart from one. */
