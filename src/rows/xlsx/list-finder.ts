@@ -3,7 +3,6 @@ import {
   addressOfCell,
   contains,
   isFree,
-  MOST_COLUMNS,
   type Range,
   textOfSheetCell,
   valueOfCell,
@@ -20,11 +19,6 @@ export interface FoundList {
   readonly columns: readonly string[];
   /** Its last row; that of its header if there is none. */
   readonly lastRow: number;
-  /** The last column with content, and the last one with something to be seen. */
-  readonly lastContent: number;
-  readonly lastVisible: number;
-  /** By column, whether a row of the sheet has content in it. */
-  readonly used: Uint8Array;
   /** Rows of the header and above it that have text. */
   readonly head: readonly SheetRow[];
   /** What is to be said of the rows above the header. */
@@ -43,8 +37,8 @@ const MOST_FAR = 400;
 const MOST_HEADER_ROWS = 4;
 
 /**
- * Gets the rows of a sheet in their order, and finds the list among them: every row below the header
- * that has text.
+ * Gets the rows of a sheet that have text in their order, and finds the list among them: every row below
+ * the header.
  */
 export function createListFinder() {
   const start: SheetRow[] = [];
@@ -52,26 +46,16 @@ export function createListFinder() {
   let rowsPerFar = 1;
   let rows = 0;
   let lastRow = 0;
-  let lastContent = -1;
-  let lastVisible = -1;
-  const used = new Uint8Array(MOST_COLUMNS);
 
   return {
-    /** @returns whether it may be a row of the list */
-    add: (row: SheetRow, isTotals: boolean): boolean => {
-      lastContent = Math.max(lastContent, row.lastContent);
-      lastVisible = Math.max(lastVisible, row.lastVisible);
-      for (const [column, cell] of row.cells.entries()) if (cell !== null) used[column] = 1;
-      if (!row.hasText || isTotals) return false;
+    add: (row: SheetRow): void => {
       lastRow = row.number;
       rows += 1;
       if (rows <= ROWS_AT_START) start.push(row);
       else if (rows % rowsPerFar === 0) far.push(row);
-      if (far.length > MOST_FAR) {
-        far = far.filter((_, at) => at % 2 === 0);
-        rowsPerFar *= 2;
-      }
-      return true;
+      if (far.length <= MOST_FAR) return;
+      far = far.filter((_, at) => at % 2 === 0);
+      rowsPerFar *= 2;
     },
     /** Undefined for an empty sheet. */
     finish: (
@@ -98,9 +82,6 @@ export function createListFinder() {
         firstHeaderRow: first,
         columns: namesIn(names, frame.merges),
         lastRow: Math.max(last, lastRow),
-        lastContent,
-        lastVisible,
-        used,
         head,
         above: describeAbove(heads, place),
         sample: addressesIn([...start.slice(head.length), ...far], linkAt),
@@ -151,7 +132,7 @@ function findHeaderRows(
 
 /** The names of columns. With several rows, the name of a group stands before each of its columns. */
 function namesIn(rows: readonly SheetRow[], merges: readonly Range[]): readonly string[] {
-  const width = Math.max(...rows.map(({ lastContent }) => lastContent + 1));
+  const width = Math.max(...rows.map(({ cells }) => cells.length));
   return Array.from({ length: width }, (_, column) => {
     const parts = rows.map(({ number, cells }, at) => {
       const group =

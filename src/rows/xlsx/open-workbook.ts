@@ -5,7 +5,7 @@ import { listNames, shorten } from '../columns/names.ts';
 import { findOtherArchive } from '../other-formats.ts';
 import { unreadable } from '../source.ts';
 import { type SpoolOptions, spool } from '../spool.ts';
-import { MOST_ROWS } from './cell.ts';
+import { MOST_ROWS, textOfSheetCell } from './cell.ts';
 import { createListFinder, type LinkAt } from './list-finder.ts';
 import {
   asBroken,
@@ -143,10 +143,12 @@ async function openSheet(pack: Package, { path }: SheetPart, options: SheetOptio
   const frame = newFrame();
 
   /** Whether a row contains only the totals of a table. */
-  function isTotals({ number, cells, lastContent }: SheetRow): boolean {
+  function isTotals({ number, cells }: SheetRow): boolean {
     const table = totals.get(number);
     const first = cells.findIndex((cell) => cell !== null);
-    return table !== undefined && first >= table.firstColumn && lastContent <= table.lastColumn;
+    return (
+      table !== undefined && first >= table.firstColumn && cells.length - 1 <= table.lastColumn
+    );
   }
 
   return {
@@ -154,7 +156,8 @@ async function openSheet(pack: Package, { path }: SheetPart, options: SheetOptio
     lines: async function* (mostRows = MOST_ROWS): AsyncGenerator<string> {
       let count = 0;
       for await (const rows of readSheet(pack.read(path), frame, options)) {
-        const listed = rows.filter((row) => finder.add(row, isTotals(row)));
+        const listed = rows.filter((row) => hasText(row) && !isTotals(row));
+        for (const row of listed) finder.add(row);
         if (listed.length > 0) yield listed.map(lineOf).join('');
         count += rows.length;
         if (count >= mostRows) return;
@@ -167,6 +170,10 @@ async function openSheet(pack: Package, { path }: SheetPart, options: SheetOptio
       return list && { ...list, frame, tables, linkAt };
     },
   };
+}
+
+function hasText({ cells }: SheetRow): boolean {
+  return cells.some((cell) => textOfSheetCell(cell).trim() !== '');
 }
 
 /** Finds the target of a cell's link. Of a range that is linked, the cells of its first column are. */

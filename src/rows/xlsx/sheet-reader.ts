@@ -5,7 +5,6 @@ import {
   type Range,
   readRange,
   type SheetCell,
-  textOfSheetCell,
   toSheetCell,
   valueOfCell,
 } from './cell.ts';
@@ -25,12 +24,8 @@ export interface SheetRow extends Span {
   end: number;
   /** The contents of its cells, up to the last one that has any. */
   readonly cells: SheetCell[];
-  /** Whether any cell has a text that is not blank. */
-  hasText: boolean;
-  /** The columns of its last cell at all, of the last with content, and of the last to be seen; or -1. */
+  /** The column of its last cell at all, whether it has content or not; or -1. */
   lastCell: number;
-  lastContent: number;
-  lastVisible: number;
   /** The style of its last cell with content. */
   lastStyle: number;
   /** The columns of cells that were filled in. @default none */
@@ -57,6 +52,10 @@ export interface SheetFrame {
   readonly merges: Range[];
   /** Where the values of formulas with several spill. */
   readonly spills: Range[];
+  /** By column, whether any cell has content. */
+  readonly used: Uint8Array;
+  /** The column of the last cell that can be seen, be it by its format alone; or -1. */
+  lastVisible: number;
   /** How many formulas have no value, and how many cells show more than their value is. */
   uncalculated: number;
   rich: number;
@@ -66,8 +65,9 @@ export interface SheetFrame {
 
 /** Of a sheet that is not yet read. */
 export function newFrame(): SheetFrame {
-  const counts = { uncalculated: 0, rich: 0 };
-  return { prefix: '', columns: [], merges: [], spills: [], ...counts, links: [] };
+  const lists = { columns: [], merges: [], spills: [], links: [] };
+  const used = new Uint8Array(MOST_COLUMNS);
+  return { prefix: '', ...lists, used, lastVisible: -1, uncalculated: 0, rich: 0 };
 }
 
 /** Columns with a format of their own, and where that is said. */
@@ -136,8 +136,7 @@ function createHandlers(
     if (!Number.isInteger(number) || number < 1 || number > MOST_ROWS) {
       throw new Error(`there is no row ${given ?? number} in a sheet`);
     }
-    const lasts = { lastCell: -1, lastContent: -1, lastVisible: -1, lastStyle: 0 };
-    return { number, start: toBytes(start), end: 0, cells: [], hasText: false, ...lasts };
+    return { number, start: toBytes(start), end: 0, cells: [], lastCell: -1, lastStyle: 0 };
   }
 
   function openCell({ attributes }: XmlTag, lastCell: number): OpenCell {
@@ -153,18 +152,16 @@ function createHandlers(
   function closeCell(row: SheetRow, { column, type, style, value, formula }: OpenCell): void {
     row.lastCell = Math.max(row.lastCell, column);
     const format = styles[style];
-    if (format?.isVisible) row.lastVisible = Math.max(row.lastVisible, column);
+    if (format?.isVisible) frame.lastVisible = Math.max(frame.lastVisible, column);
     if (value === '' && formula === undefined) return;
     const text = type === 's' ? sharedText(value) : unescapeCellText(value);
     const kept = toSheetCell({ type, style: format, text, formula }, is1904);
     if (kept === null) return;
     if (formula !== undefined && valueOfCell(kept) === null) frame.uncalculated += 1;
-    row.hasText ||= textOfSheetCell(kept).trim() !== '';
+    frame.used[column] = 1;
     while (row.cells.length < column) row.cells.push(null);
     row.cells[column] = kept;
-    if (column < row.lastContent) return;
-    row.lastContent = column;
-    row.lastStyle = style;
+    if (column === row.cells.length - 1) row.lastStyle = style;
   }
 
   function openFormula({ attributes }: XmlTag): void {

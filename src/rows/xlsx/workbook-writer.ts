@@ -291,20 +291,20 @@ function showColumns(
  */
 function firstFreeColumn(list: OpenedWorkbook, count: number): number {
   const { frame, styles, tables, firstHeaderRow, lastRow, columns } = list;
-  const content = Math.max(list.lastContent, columns.length - 1);
+  const content = Math.max(frame.used.lastIndexOf(1), columns.length - 1);
   const isBeside = (range: Range): boolean =>
     range.firstRow <= lastRow && range.lastRow >= firstHeaderRow;
   const taken = [...frame.merges, ...frame.spills, ...tables].filter(isBeside);
   const coloured = frame.columns.filter(
     ({ lastColumn, style = -1 }) => lastColumn < MOST_COLUMNS - 1 && styles[style]?.isVisible,
   );
-  let seen = Math.max(content, list.lastVisible);
+  let seen = Math.max(content, frame.lastVisible);
   for (const { lastColumn } of [...taken, ...coloured]) seen = Math.max(seen, lastColumn);
   const last = [seen, content].find((last) => last + 1 + count <= MOST_COLUMNS);
   if (last !== undefined) return last + 1;
-  const used = Uint8Array.from(list.used);
+  const used = Uint8Array.from(frame.used);
   for (const { firstColumn, lastColumn } of taken) used.fill(1, firstColumn, lastColumn + 1);
-  let start = (list.head.at(-1)?.lastContent ?? -1) + 1;
+  let start = list.head.at(-1)?.cells.length ?? 0;
   for (let column = start; column < start + count; column += 1) {
     if (column >= MOST_COLUMNS) throw tooWide(content + 1 + count);
     if (used[column]) start = column + 1;
