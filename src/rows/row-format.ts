@@ -1,4 +1,3 @@
-import type { DomainColumn } from './columns/domain-column.ts';
 import type { ListFormat } from './list-formats.ts';
 import type { ByteSource } from './source.ts';
 
@@ -31,8 +30,13 @@ export interface ScannedRow {
   readonly mayTakeRows?: boolean | undefined;
 }
 
-/** A column of a list: its place in a table, its name in objects. */
-export type RowColumn = Pick<DomainColumn, 'index' | 'name'>;
+/** A column of a list. */
+export interface RowColumn {
+  /** Its position in a table, from 0. */
+  readonly index: number;
+  /** Its name as it is in the file, by which objects have it. */
+  readonly name: string;
+}
 
 /** The value of one added cell. Structures occur only if the format can hold them. */
 export type CellValue = unknown;

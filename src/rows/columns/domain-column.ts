@@ -1,19 +1,16 @@
+import type { RowColumn } from '../row-format.ts';
 import { meaningOfName, type NameKind } from './column-name.ts';
 import { type ColumnProfile, profileOf } from './column-profile.ts';
 import { shorten } from './names.ts';
 
 /** The column that a row's domain is taken from. */
-export interface DomainColumn {
-  /** position among the columns, from 0 */
-  readonly index: number;
-  /** the name as it is in the file */
-  readonly name: string;
+export interface DomainColumn extends RowColumn {
   /** how the column was found */
   readonly by: 'name' | 'content' | 'option';
   /** the first sample cell that holds a domain, as it is in the file */
   readonly example: string | undefined;
   /** other columns that may be meant, the most likely first */
-  readonly others: readonly Pick<DomainColumn, 'index' | 'name'>[];
+  readonly others: readonly RowColumn[];
 }
 
 const MAX_SAMPLE_ROWS = 400;
@@ -142,12 +139,11 @@ export function findColumn(
   const indexes = indexesOf(columns, name);
   const [first] = indexes;
   if (first === undefined) return undefined;
-  const index = indexes.length === 1 ? first : fullestOf(indexes, sample);
-  const [own, ...others] = [index, ...indexes.filter((other) => other !== index)].map((at) => ({
-    index: at,
-    name: columns[at] ?? name,
-  }));
-  return own && { ...own, by: 'option', example: undefined, others };
+  const judged = indexes.length === 1 ? [] : judgeColumns(columns, sample);
+  const best = judged.find(({ index }) => indexes.includes(index))?.index ?? first;
+  const at = (index: number): RowColumn => ({ index, name: columns[index] ?? name });
+  const others = indexes.filter((other) => other !== best).map(at);
+  return { ...at(best), by: 'option', example: undefined, others };
 }
 
 function indexesOf(columns: readonly string[], name: string): readonly number[] {
@@ -163,15 +159,6 @@ function indexesOf(columns: readonly string[], name: string): readonly number[] 
     if (found.length > 0) return found;
   }
   return [];
-}
-
-function fullestOf(indexes: readonly number[], sample: readonly (readonly string[])[]): number {
-  const rows = spread(sample);
-  const fullness = (index: number): number => {
-    const { filled, addresses } = profileOf(rows.map((row) => row[index] ?? ''));
-    return filled * addresses + filled / 1_000;
-  };
-  return indexes.reduce((best, index) => (fullness(index) > fullness(best) ? index : best));
 }
 
 /** A name as people tell names apart: white space is one space, and what cannot be seen is nothing. */

@@ -284,27 +284,26 @@ function showColumns(
 
 /**
  * The column where ours begin, from 0: right of all that is in the rows of the list or can be seen there.
- * A format that goes on to the end of the sheet leaves no such place; ours then get it too. Nor does a
- * cell at the end of the sheet; ours then go between the list and it.
+ * Where a format or a cell at the end of the sheet leaves no such place, ours go into the first gap right of
+ * the header that is wide enough, and get the format too.
  *
  * @throws BrandfillError `UNWRITABLE_OUTPUT` when there is no place for them
  */
 function firstFreeColumn(list: OpenedWorkbook, count: number): number {
-  const { frame, styles, tables, firstHeaderRow, lastRow, columns } = list;
-  const content = Math.max(frame.used.lastIndexOf(1), columns.length - 1);
+  const { frame, styles, tables, firstHeaderRow, lastRow, columns, head } = list;
   const isBeside = (range: Range): boolean =>
     range.firstRow <= lastRow && range.lastRow >= firstHeaderRow;
   const taken = [...frame.merges, ...frame.spills, ...tables].filter(isBeside);
   const coloured = frame.columns.filter(
     ({ lastColumn, style = -1 }) => lastColumn < MOST_COLUMNS - 1 && styles[style]?.isVisible,
   );
-  let seen = Math.max(content, frame.lastVisible);
-  for (const { lastColumn } of [...taken, ...coloured]) seen = Math.max(seen, lastColumn);
-  const last = [seen, content].find((last) => last + 1 + count <= MOST_COLUMNS);
-  if (last !== undefined) return last + 1;
   const used = Uint8Array.from(frame.used);
   for (const { firstColumn, lastColumn } of taken) used.fill(1, firstColumn, lastColumn + 1);
-  let start = list.head.at(-1)?.cells.length ?? 0;
+  const content = Math.max(used.lastIndexOf(1), columns.length - 1);
+  let seen = Math.max(content, frame.lastVisible);
+  for (const { lastColumn } of coloured) seen = Math.max(seen, lastColumn);
+  if (seen + 1 + count <= MOST_COLUMNS) return seen + 1;
+  let start = head.at(-1)?.cells.length ?? 0;
   for (let column = start; column < start + count; column += 1) {
     if (column >= MOST_COLUMNS) throw tooWide(content + 1 + count);
     if (used[column]) start = column + 1;
