@@ -9,13 +9,10 @@ export interface PendingSince {
   readonly asks: number;
 }
 
-/** An answer that says: accepted, not ready. */
-export interface PendingAnswer extends PendingSince {
-  readonly nowMs: number;
-  /** When to ask again at the earliest, in milliseconds from now, if the API said. */
-  readonly retryAfterMs: number | undefined;
-  /** How long a lookup may be pending. */
-  readonly maxPendingMs: number;
+/** A lookup that is asked again. */
+export interface Pending extends PendingSince {
+  /** When, in milliseconds since 1970. */
+  readonly dueMs: number;
 }
 
 /** How long a lookup may be pending, for somebody who waits for the API no longer than `maxWaitMs`. */
@@ -28,19 +25,25 @@ const FIRST_WAIT_MS = 15_000;
 const SHORTEST_WAIT_MS = 1_000;
 
 /**
- * When a pending lookup is asked again, in milliseconds since 1970; undefined when it ends as
- * pending. That is when the API says, or else after 15, 30, 60, 120 s …, and a last time when
- * `maxPendingMs` are over. A time that the API said is not cut short: there would be no answer.
+ * When a lookup is asked again after an answer that says: accepted, not ready. That is when the API says, or
+ * else after 15, 30, 60, 120 s …, and a last time when `maxPendingMs` are over. A time that the API said is not
+ * cut short: there would be no answer.
+ *
+ * @param known what was known of it before this answer
+ * @returns undefined when it ends as pending
  */
-export function nextAskMs(answer: PendingAnswer): number | undefined {
-  const { sinceMs, asks, nowMs, retryAfterMs, maxPendingMs } = answer;
+export function askAgain(
+  known: PendingSince | undefined,
+  { retryAfterMs }: Pick<Outcome, 'retryAfterMs'>,
+  { nowMs, maxPendingMs }: { readonly nowMs: number; readonly maxPendingMs: number },
+): Pending | undefined {
+  const { sinceMs = nowMs, asks = 0 } = known ?? {};
   const endMs = sinceMs + maxPendingMs;
-  if (nowMs >= endMs) return undefined;
-  if (retryAfterMs === undefined) {
-    return Math.min(nowMs + FIRST_WAIT_MS * 2 ** (asks - 1), endMs);
-  }
-  const dueMs = nowMs + Math.max(retryAfterMs, SHORTEST_WAIT_MS);
-  return dueMs > endMs ? undefined : dueMs;
+  const dueMs =
+    retryAfterMs === undefined
+      ? Math.min(nowMs + FIRST_WAIT_MS * 2 ** asks, endMs)
+      : nowMs + Math.max(retryAfterMs, SHORTEST_WAIT_MS);
+  return nowMs >= endMs || dueMs > endMs ? undefined : { sinceMs, asks: asks + 1, dueMs };
 }
 
 export interface ParkingOptions {
@@ -151,19 +154,17 @@ export class Parking {
   /** Returns whether the outcome is kept here. */
   #park(outcome: Outcome): boolean {
     const { maxPendingMs, outstanding, onParked, now, signal } = this.#options;
-    const { domain, status, retryAfterMs, fetchedAtMs } = outcome;
+    const { domain, status, fetchedAtMs } = outcome;
     const known = this.#pending.get(domain);
     const isOpen = status === 'pending' && !signal.aborted && outstanding.has(domain);
     // Over Redis, outcomes may come more than once.
     if (isOpen && known?.outcome.fetchedAtMs === fetchedAtMs) return true;
-    const nowMs = now();
-    const since = { sinceMs: known?.sinceMs ?? nowMs, asks: (known?.asks ?? 0) + 1 };
-    const dueMs = isOpen ? nextAskMs({ ...since, nowMs, retryAfterMs, maxPendingMs }) : undefined;
-    if (dueMs === undefined) {
+    const pending = isOpen && askAgain(known, outcome, { nowMs: now(), maxPendingMs });
+    if (!pending) {
       this.#forget(outcome);
       return false;
     }
-    this.#pending.set(domain, { ...since, outcome, dueMs });
+    this.#pending.set(domain, { ...pending, outcome });
     onParked?.(outcome);
     return true;
   }

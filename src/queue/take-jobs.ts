@@ -26,7 +26,7 @@ import {
 import { LOCK_MS } from './lock-time.ts';
 import { KEPT_FAILURES, QUEUE_OPTIONS, runJobPrefix, SHUTDOWN_TIMEOUT_MS } from './names.ts';
 import { type AnsweredJob, OutcomeWriter } from './outcome-writer.ts';
-import { nextAskMs } from './parking.ts';
+import { askAgain, type Pending } from './parking.ts';
 import { openQueue, type RedisServer } from './redis.ts';
 import { createNoticeFilter } from './redis-errors.ts';
 import { isSingle, isStalled, splitStalled } from './split-stalled.ts';
@@ -239,12 +239,12 @@ export class JobTaker {
     const { texts, invalid } = readDomains(data.domains, this.now());
     const answered: AnsweredJob = { id, token, data, left: () => [...texts.values()] };
     const sent = invalid.length > 0 ? [this.#writer.add(answered, invalid)] : [];
-    let askAgainMs = 0; // about those that are pending
+    let pending: Pending | undefined; // the last of those that are asked again
     const reply: Reply = (outcomes) => {
       const ended: OutcomeData[] = [];
       for (const outcome of outcomes) {
-        const dueMs = data.run === undefined ? this.#dueOf(outcome, data) : undefined;
-        if (dueMs !== undefined) askAgainMs = Math.max(askAgainMs, dueMs);
+        const again = this.#askAgain(outcome, data);
+        if (again) pending = pending && pending.dueMs > again.dueMs ? pending : again;
         else {
           ended.push(toData(outcome, texts.get(outcome.domain) ?? outcome.domain));
           texts.delete(outcome.domain);
@@ -262,11 +262,10 @@ export class JobTaker {
     if (this.#isSick) this.#rest();
     if (this.#isEnding || this.#isSick || lost.aborted)
       return await this.#giveBack(job, token, lost);
-    if (askAgainMs > 0) {
-      const { sinceMs = this.now(), asks = 0 } = data.pending ?? {};
-      const domains = [...texts.values()];
-      await job.updateData({ ...data, domains, pending: { sinceMs, asks: asks + 1 } });
-      return await this.#putOff(job, token, askAgainMs - this.now());
+    if (pending) {
+      const { dueMs, ...since } = pending;
+      await job.updateData({ ...data, domains: [...texts.values()], pending: since });
+      return await this.#putOff(job, token, dueMs - this.now());
     }
     if (run && !run.isThere) return; // nobody waits any more
     await this.#putOff(job, token, PAUSED_MS);
@@ -282,12 +281,11 @@ export class JobTaker {
     };
   }
 
-  #dueOf({ status, retryAfterMs }: Outcome, { pending }: LookupsData): number | undefined {
-    if (status !== 'pending') return undefined;
-    const nowMs = this.now();
-    const { sinceMs = nowMs, asks = 0 } = pending ?? {};
+  /** Runs park what is pending themselves. */
+  #askAgain(outcome: Outcome, { run, pending }: LookupsData): Pending | undefined {
+    if (outcome.status !== 'pending' || run !== undefined) return undefined;
     const { maxPendingMs } = this.#options;
-    return nextAskMs({ sinceMs, asks: asks + 1, nowMs, retryAfterMs, maxPendingMs });
+    return askAgain(pending, outcome, { nowMs: this.now(), maxPendingMs });
   }
 
   async #putOff(job: Job<unknown>, token: string, forMs: number): Promise<never> {

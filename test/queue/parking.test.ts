@@ -1,28 +1,26 @@
 import { describe, expect, it } from 'vitest';
 import type { Chunk } from '../../src/calls/lookup-queue.ts';
 import type { Outcome } from '../../src/calls/outcome.ts';
-import { nextAskMs, Parking, type PendingAnswer } from '../../src/queue/parking.ts';
+import { askAgain, Parking, type Pending } from '../../src/queue/parking.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 
 /** When a lookup that stays pending is asked, in seconds after its first answer. */
-function asksOf(answer: Partial<PendingAnswer>): number[] {
+function asksOf({ retryAfterMs, maxPendingMs = 10 * MINUTE_MS }: PendingAnswer): number[] {
   const asked: number[] = [];
-  let nowMs: number | undefined = 0;
-  for (let asks = 1; ; asks += 1) {
-    nowMs = nextAskMs({
-      sinceMs: 0,
-      asks,
-      nowMs,
-      retryAfterMs: undefined,
-      maxPendingMs: 10 * MINUTE_MS,
-      ...answer,
-    });
-    if (nowMs === undefined) return asked;
-    asked.push(nowMs / SECOND_MS);
+  for (let pending: Pending | undefined; ; ) {
+    const nowMs: number = pending?.dueMs ?? 0;
+    pending = askAgain(pending, { retryAfterMs }, { nowMs, maxPendingMs });
+    if (!pending) return asked;
+    asked.push(pending.dueMs / SECOND_MS);
   }
+}
+
+interface PendingAnswer {
+  readonly retryAfterMs?: number;
+  readonly maxPendingMs?: number;
 }
 
 describe('a pending lookup', () => {
