@@ -7,13 +7,13 @@ import {
   readShownWorkers,
   takeFailedAgain,
 } from '../queue/index.ts';
-import { parsed, type RedisServer, tryWriting } from '../queue/redis.ts';
+import { ABSENT_MS } from '../queue/names.ts';
+import { parsed, type RedisServer } from '../queue/redis.ts';
 import { reasonOf } from '../queue/redis-errors.ts';
+import { tryWriting } from '../queue/try-redis.ts';
 import { type RunView, VIEW_VERSION } from '../watch/run-view.ts';
 import { type Board, type BoardSource, EMPTY_BOARD, GONE, isOver, lost } from './board.ts';
 
-/** A run announces its state once a second; one that is silent for this long is gone. */
-const LOST_MS = 15_000;
 /** Schedules seldom change, and cost more to read. */
 const SCHEDULES_EVERY_MS = 3_000;
 /** Longest time that a reading may take: somebody is waiting. */
@@ -122,5 +122,5 @@ function readView(id: string, json: string, silentMs: number): readonly RunView[
   const read = parsed(json) as RunView | undefined;
   if (read?.version !== VIEW_VERSION) return [];
   const view = { ...read, runId: id };
-  return [isOver(view) || silentMs <= LOST_MS ? view : lost(view)];
+  return [isOver(view) || silentMs <= ABSENT_MS ? view : lost(view)];
 }

@@ -8,7 +8,7 @@ import type { OutcomeData, OutcomesData } from './contract.ts';
 import { ABSENT_MS, COLLECTOR_KEY, ID_KEY, QUEUES_KEY, RETRY_MS, streamKey } from './names.ts';
 import { type StreamEntry, StreamReader } from './read-stream.ts';
 import { type RedisServer, repeat } from './redis.ts';
-import { createNoticeFilter } from './redis-errors.ts';
+import { createNoticeFilter } from './redis-trouble.ts';
 
 export interface CollectOutcomesOptions {
   readonly redis: RedisServer;

@@ -1,27 +1,8 @@
 import { BrandfillError } from '../common/errors.ts';
 
-/** A message that was not repeated for this long is over. It is news when it comes again. */
-const OVER_MS = 30_000;
-
-/**
- * Tells new messages from those that were reported a moment ago. Retries repeat the same message,
- * often alternating with others, and may succeed in between.
- *
- * @returns whether the message is news
- */
-export function createNoticeFilter(): (what: string) => boolean {
-  const lastAtMs = new Map<string, number>();
-  return (what) => {
-    const now = performance.now();
-    const isNew = now - (lastAtMs.get(what) ?? Number.NEGATIVE_INFINITY) > OVER_MS;
-    lastAtMs.set(what, now);
-    return isNew;
-  };
-}
-
 /** Errors that say that something is wrong, but not what. */
 export const VAGUE: RegExp =
-  /Connection is closed|None of startup nodes|Failed to refresh slots|All sentinels are unreachable|timed out/;
+  /Connection is closed|None of startup nodes|Failed to refresh slots|All sentinels are unreachable|timed out|no answer/;
 
 const REASONS: readonly (readonly [sign: RegExp, reason: string])[] = [
   [
@@ -38,7 +19,10 @@ const REASONS: readonly (readonly [sign: RegExp, reason: string])[] = [
   ],
   [/SSL|TLS|EPROTO/i, 'TLS could not be agreed on; without TLS its URL is redis://'],
   [/ETIMEDOUT|EHOSTUNREACH|ENETUNREACH/, "it cannot be reached; give another option 'queue'"],
-  [/timed out|socket timeout/i, 'it does not answer: it may be frozen, or have too much to do'],
+  [
+    /timed out|socket timeout|no answer/i,
+    'it does not answer: it may be frozen, or have too much to do',
+  ],
   [/NOAUTH/, 'it wants a password; give redis://:PASSWORD@host or redis://USER:PASSWORD@host'],
   [/WRONGPASS|invalid password|invalid username/i, 'it refuses the user or the password'],
   [/READONLY/, 'it is a read-only replica; give the address of its master'],

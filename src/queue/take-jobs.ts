@@ -28,7 +28,7 @@ import { KEPT_FAILURES, QUEUE_OPTIONS, runJobPrefix, SHUTDOWN_TIMEOUT_MS } from 
 import { type AnsweredJob, OutcomeWriter } from './outcome-writer.ts';
 import { askAgain, type Pending } from './parking.ts';
 import { openQueue, type RedisServer } from './redis.ts';
-import { createNoticeFilter } from './redis-errors.ts';
+import { createNoticeFilter } from './redis-trouble.ts';
 import { isSingle, isStalled, splitStalled } from './split-stalled.ts';
 import { type WatchedRun, WatchedRuns } from './watched-runs.ts';
 

@@ -1,7 +1,8 @@
 import { EventEmitter } from 'node:events';
 import { type Redis, ReplyError } from 'ioredis';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createTroubleWatch, type RedisClient } from '../../src/queue/redis.ts';
+import type { RedisClient } from '../../src/queue/redis.ts';
+import { createTroubleWatch } from '../../src/queue/redis-trouble.ts';
 
 const OUT_OF_MEMORY = new ReplyError('OOM command not allowed when used memory > maxmemory.');
 const READ_ONLY = new ReplyError("READONLY You can't write against a read only replica.");
