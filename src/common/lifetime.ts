@@ -56,6 +56,16 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
   return await Promise.race([stopped, work]).finally(() => done.abort());
 }
 
+/** Makes works wait for each other: each begins when the one before has ended, well or not. */
+export function createLine(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const next = last.then(work);
+    last = next.catch(() => {});
+    return next;
+  };
+}
+
 /** Something that has to be closed. */
 export interface Closable {
   close(): Promise<void>;

@@ -4,6 +4,7 @@ import { type FileHandle, open, readdir, rename, writeFile } from 'node:fs/promi
 import { join } from 'node:path';
 import { BrandfillError, describeSystemError, systemErrorCode } from '../common/errors.ts';
 import { makeFolder, syncFolder } from '../common/files.ts';
+import { createLine } from '../common/lifetime.ts';
 import { isOwnFile } from '../store/home.ts';
 import { describeHolder, type Ownership, own } from '../store/owner.ts';
 
@@ -106,14 +107,7 @@ async function openOwned(
 ): Promise<CollectFiles> {
   let state = readState(folder);
   const handles = new Map<FileKind, FileHandle>();
-  let turn: Promise<unknown> = Promise.resolve();
-
-  /** One change at a time. */
-  function inTurn(change: () => Promise<void>): Promise<void> {
-    const next = turn.then(change);
-    turn = next.catch(() => {});
-    return next;
-  }
+  const inTurn = createLine(); // one change at a time
 
   async function save(next: State): Promise<void> {
     const path = join(folder, STATE_FILE);
@@ -192,11 +186,11 @@ async function openOwned(
     places: new Map(Object.entries(state.places)),
     append: (lines, places) => inTurn(() => append(lines, places)),
     finish: (isAll) => inTurn(() => finish(isAll)),
-    close: async () => {
-      await turn;
-      for (const handle of handles.values()) await handle.close();
-      await owner.release();
-    },
+    close: () =>
+      inTurn(async () => {
+        for (const handle of handles.values()) await handle.close();
+        await owner.release();
+      }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { type Closable, within } from '../common/lifetime.ts';
+import { type Closable, createLine, within } from '../common/lifetime.ts';
 import type { OutcomesData } from './contract.ts';
 import { SHUTDOWN_TIMEOUT_MS } from './names.ts';
 import { parsed, type RedisClient, repeat } from './redis.ts';
@@ -31,7 +31,7 @@ const LOOK_MS = 200;
 export class StreamReader {
   readonly #options: ReadStreamOptions;
   readonly #closing = new AbortController();
-  #reading: Promise<void> = Promise.resolve();
+  readonly #inTurn = createLine(); // one reading at a time
   #following: Closable | undefined;
 
   constructor(options: ReadStreamOptions) {
@@ -40,9 +40,7 @@ export class StreamReader {
 
   /** Reads what is there by now. */
   readToEnd(): Promise<void> {
-    const next = this.#reading.then(() => this.#readAll()); // one reading at a time
-    this.#reading = next.catch(() => {});
-    return next;
+    return this.#inTurn(() => this.#readAll());
   }
 
   /** Goes on until it is closed. */
@@ -58,7 +56,8 @@ export class StreamReader {
   async close(): Promise<void> {
     this.#closing.abort();
     void this.#following?.close();
-    await within(SHUTDOWN_TIMEOUT_MS, this.#reading); // a Redis that is away does not answer
+    const read = this.#inTurn(async () => {});
+    await within(SHUTDOWN_TIMEOUT_MS, read); // a Redis that is away does not answer
   }
 
   async #readAll(): Promise<void> {
