@@ -79,10 +79,6 @@ export class LimitFinder {
       case 'fault':
         this.#endAsFault(trial);
         break;
-      case 'less':
-        trial.fromAnswer = this.#whenAnswered();
-        this.#pace.slow(trial.ratePerMs);
-        break;
       case 'clean':
         trial.fromAnswer = this.#counts.answers;
         this.#pace.climb(0);

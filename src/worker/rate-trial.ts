@@ -7,7 +7,7 @@ import type { AnswerKind } from './answer-kinds.ts';
  *
  * ```text
  *   slower ──as often──▶ fault      the rate is what it was
- *     │ ▲ └─less, but some: slower still
+ *     │ less often
  *     ▼
  *   climbing ──back at a higher rate──▶ limit
  *     └──not back at all──▶ gone
@@ -19,11 +19,10 @@ export class RateTrial {
   fromAnswer: number;
   state: 'slower' | 'climbing' = 'slower';
   /** The rate to go at. */
-  ratePerMs: number;
+  readonly ratePerMs: number;
   /** The share that is left at the slower rate. */
   cleanShare = 0;
-  #test: ShareTest;
-  readonly #firstShare: number;
+  readonly #test: ShareTest;
   /** While climbing. */
   #calls = 0;
   #bad = 0;
@@ -33,22 +32,17 @@ export class RateTrial {
     this.kind = kind;
     this.fromAnswer = fromAnswer;
     this.#test = new ShareTest(share);
-    this.#firstShare = this.#test.share;
-    this.ratePerMs = this.#slower(ratePerMs);
-  }
-
-  /** The share that a fault has: that before the last step. */
-  get share(): number {
-    return this.#test.share;
-  }
-
-  /** Half of what was accepted, but not too little at once. */
-  #slower(ratePerMs: number): number {
-    return Math.max(
+    // Half of what was accepted, but not too little at once.
+    this.ratePerMs = Math.max(
       (ratePerMs * (1 - this.#test.share)) / 2,
       ratePerMs / 8,
       Math.min(ratePerMs / 2, LEAST_PER_MS),
     );
+  }
+
+  /** The share that a fault has: what it was at first. */
+  get share(): number {
+    return this.#test.share;
   }
 
   /** Notes an answer. Returns what it tells. */
@@ -57,34 +51,18 @@ export class RateTrial {
     if (this.state === 'climbing') return this.#climbed(isBad, ratePerMs);
     const told = this.#test.note(isBad);
     const { calls, bad } = this.#test;
-    const share = bad / calls;
-    if (told === 'same' && this.#test.share < MUCH_LESS * this.#firstShare) {
-      this.#clean(share); // the rest has nothing to do with the rate
-      return 'clean';
-    }
-    if (told === 'same' || calls > MOST_CALLS) return 'fault';
-    if (told === undefined) return undefined;
-    if (share <= Math.max(CLEAN, this.kind.baseShare)) {
-      this.#clean(share);
-      return 'clean';
-    }
-    this.#test = new ShareTest(share);
-    this.ratePerMs = this.#slower(this.ratePerMs);
-    return 'less';
+    if (told === undefined && calls <= MOST_CALLS) return undefined;
+    if (told !== 'other' || bad / calls > this.#test.share) return 'fault';
+    this.cleanShare = bad / calls;
+    this.state = 'climbing';
+    this.#atTop = 0;
+    return 'clean';
   }
 
   /** The rate is what it was. Returns whether it has been for long enough to show what comes there. */
   isAtTop(): boolean {
     this.#atTop += 1;
     return this.state === 'slower' || this.#atTop > AT_TOP_CALLS;
-  }
-
-  #clean(share: number): void {
-    this.cleanShare = share;
-    this.state = 'climbing';
-    this.#calls = 0;
-    this.#bad = 0;
-    this.#atTop = 0;
   }
 
   #climbed(isBad: boolean, ratePerMs: number): Told | undefined {
@@ -104,11 +82,9 @@ export class RateTrial {
   }
 }
 
-type Told = 'fault' | 'less' | 'clean' | 'limit';
-/** A share that is as good as none. */
+type Told = 'fault' | 'clean' | 'limit';
+/** More than that of the slower rate by so much is more. */
 const CLEAN = 0.1;
-/** A share that is clearly less. */
-const MUCH_LESS = 0.6;
 const ENOUGH = 3;
 /** Slower would take too long to tell. */
 const LEAST_PER_MS = 1 / 1_000;
