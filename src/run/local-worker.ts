@@ -7,10 +7,10 @@ import type { CallSettings } from '../options/options.ts';
 import type { Api } from '../profile/job.ts';
 import { createBatches, lookupsAtOnce } from '../worker/batches.ts';
 import { type Clock, systemClock } from '../worker/clock.ts';
-import { createDiagnosis, type Diagnosis, type DiagnosisOptions } from '../worker/diagnosis.ts';
+import { Diagnosis, type DiagnosisOptions } from '../worker/diagnosis.ts';
 import { createGate, type Gate, type PauseGate } from '../worker/gate.ts';
 import type { LookupContext } from '../worker/lookup.ts';
-import { controlOf, createOwnPace, type PaceHome } from '../worker/own-pace.ts';
+import { createOwnPace, type PaceHome } from '../worker/own-pace.ts';
 import type { Learned } from '../worker/pace-memory.ts';
 import type { RedisPaceOptions, SharedPace } from '../worker/redis-pace.ts';
 import type { Stop, StopSwitch } from '../worker/stop-switch.ts';
@@ -24,7 +24,7 @@ export interface LocalWorkerOptions extends Pick<LookupContext, 'onCall'> {
   /** The pace shared by all workers with this credential. @default a pace of its own */
   readonly sharedPace?: SharedPace | undefined;
   /** What is known when answers are weighed. */
-  readonly diagnosis?: Omit<DiagnosisOptions, 'onStop' | 'pace' | 'retries'>;
+  readonly diagnosis?: Omit<DiagnosisOptions, 'onStop' | 'home' | 'nowMs' | 'retries'>;
   /** What an earlier run learned of the pace. @default nothing */
   readonly learned?: Learned | undefined;
   /** Holds all calls up while it is closed. @default calls are never held up */
@@ -109,10 +109,11 @@ export function assembleWorker(options: AssembledWorkerOptions): LocalWorker {
   const { endpoint, client, home, clock, today, random, stopSwitch, budgets, unsent } = options;
   const { concurrency, retries, maxWait, maxOutage } = options.settings;
   const counters = createCallCounters();
-  const diagnosis = createDiagnosis({
+  const diagnosis = new Diagnosis({
     ...options.diagnosis,
     onStop: (stop) => stopSwitch.stop(stop.refusal ? { ...stop, unsent } : stop),
-    pace: controlOf(home, clock),
+    home,
+    nowMs: () => clock.nowMs(),
     retries,
   });
   const gate = createGate({

@@ -1,7 +1,7 @@
 import type { Meaning } from '../brand/meaning.ts';
 import { type AnswerKind, AnswerKinds, type Finding } from './answer-kinds.ts';
 import { FirstCalls, stopOf } from './first-calls.ts';
-import { type Counts, LimitFinder, type PaceControl } from './limit-finder.ts';
+import { type Counts, type FinderOptions, LimitFinder } from './limit-finder.ts';
 import { Probes } from './probes.ts';
 import type { Stop } from './stop-switch.ts';
 import { Streak } from './streak.ts';
@@ -12,52 +12,6 @@ import {
   Withheld,
   type WithheldAnswer,
 } from './withheld.ts';
-
-/**
- * Whom an answer is about: its domain, the moment, the rate, or all. One answer is evidence; what it is about
- * shows when others are well, or are not. English is never read: bodies are only compared.
- *
- * ```text
- *   answer ──▶ first calls? ──▶ all down? ──▶ its kind is known? ──▶ verdict
- *              first-calls.ts   streak.ts      │ not yet             answer-kinds.ts
- *                                              ▼
- *                              withheld until another domain is well, then asked again   withheld.ts
- *                                              │ as good as any new one, and often
- *                                              ▼
- *                              slower for a moment: does it come as often?   limit-finder.ts
- * ```
- *
- * A belief may stop a run. It never drops what was paid for: what could not be told is `failed`, and
- * asked again by the next run.
- */
-export interface Diagnosis {
-  /** Whether one more call may start. At first only a few go ahead; while all is down, probes alone. */
-  mayStart(inFlight: number): boolean;
-  /** A call is sent. */
-  begin(): Call;
-  /** Weighs the answer to a call, or one of them. */
-  note(meaning: Meaning, subject: Subject, call: Call): Weighed;
-  /** Whether a lookup got a bad answer before. */
-  wasBad(subject: Subject): boolean;
-  /** A domain that was found before, to be asked about now; undefined while no probe is wanted. */
-  readonly probe: string | undefined;
-  /** A probe was answered. */
-  noteProbe(meaning: Meaning, call: Call): Signal;
-  /** The probe cannot be made: no call is left to pay for it. */
-  giveUpProbe(): void;
-  /** A call was refused while nothing new waits: something withheld is asked again. */
-  askAgain(): void;
-  /** All lookups that are left are withheld, but for calls that are in flight for long. */
-  idle(inFlight: number): void;
-  /** Calls fail here alone: what is withheld is left to others. */
-  leave(): void;
-  /** The run stops: what is withheld is let go. */
-  end(): void;
-  /** What all calls get at present; undefined while some are well. */
-  readonly trouble: Trouble | undefined;
-  /** What turned out of answers so far. */
-  findings(): readonly Finding[];
-}
 
 /** What all calls get, and since when no other answer came. */
 export interface Trouble {
@@ -71,9 +25,8 @@ export interface Call {
 }
 
 /**
- * What a call says of the pace. `limit`: refused for the rate; `failing`: all goes wrong, which may
- * end by itself;
- * `out`: the API says when it is back; `own`: refused, but the domain alone is; `none`: nothing.
+ * What a call says of the pace. `limit`: refused for the rate; `failing`: all goes wrong, which may end by itself;
+ * `out`: the API says when it is back; `none`: nothing.
  */
 export type Signal = 'good' | 'limit' | 'failing' | 'out' | 'none';
 
@@ -82,9 +35,8 @@ export interface Weighed {
   readonly verdict: Verdict | Promise<Verdict>;
 }
 
-export interface DiagnosisOptions {
+export interface DiagnosisOptions extends FinderOptions {
   readonly onStop: (stop: Stop) => void;
-  readonly pace: PaceControl;
   /** How often a lookup is retried. */
   readonly retries: number;
   /** How many domains go first, and make a verdict there. @default 5 */
@@ -114,11 +66,24 @@ const FEW = 16;
 /** And for so many a probe is asked where nothing else is left to tell. */
 const ENOUGH_UNKNOWN = 5;
 
-export function createDiagnosis(options: DiagnosisOptions): Diagnosis {
-  return new Evidence(options);
-}
-
-class Evidence implements Diagnosis {
+/**
+ * Whom an answer is about: its domain, the moment, the rate, or all. One answer is evidence; what it is about
+ * shows when others are well, or are not. English is never read: bodies are only compared.
+ *
+ * ```text
+ *   answer ──▶ first calls? ──▶ all down? ──▶ its kind is known? ──▶ verdict
+ *              first-calls.ts   streak.ts      │ not yet             answer-kinds.ts
+ *                                              ▼
+ *                              withheld until another domain is well, then asked again   withheld.ts
+ *                                              │ as good as any new one, and often
+ *                                              ▼
+ *                              slower for a moment: does it come as often?   limit-finder.ts
+ * ```
+ *
+ * A belief may stop a run. It never drops what was paid for: what could not be told is `failed`, and
+ * asked again by the next run.
+ */
+export class Diagnosis {
   readonly #options: DiagnosisOptions;
   readonly #kinds = new AnswerKinds();
   readonly #streak = new Streak(this.#kinds);
@@ -142,7 +107,7 @@ class Evidence implements Diagnosis {
 
   constructor(options: DiagnosisOptions) {
     this.#options = options;
-    this.#limits = new LimitFinder(this.#kinds, options.pace, this.#counts);
+    this.#limits = new LimitFinder(this.#kinds, this.#counts, options);
     this.#first = new FirstCalls({
       first: options.first,
       isOver: options.isTrusting,
@@ -154,29 +119,35 @@ class Evidence implements Diagnosis {
     return this.#streak.state;
   }
 
+  /** Whether one more call may start. At first only a few go ahead; while all is down, probes alone. */
   mayStart(inFlight: number): boolean {
     if (this.#state === 'down' && this.#probes.isWanted) return false;
     if (this.#withheld.unknown >= MOST_UNKNOWN && inFlight >= FEW) return false;
     return this.#first.mayStart(inFlight);
   }
 
+  /** A call is sent. */
   begin(): Call {
     this.#counts.calls += 1;
     return { answersBefore: this.#counts.answers };
   }
 
+  /** Whether a lookup got a bad answer before. */
   wasBad(subject: Subject): boolean {
     return this.#histories.has(subject);
   }
 
+  /** What all calls get at present; undefined while some are well. */
   get trouble(): Trouble | undefined {
     return this.#lastBad && { meaning: this.#lastBad, isDown: this.#state === 'down' };
   }
 
+  /** What turned out of answers so far. */
   findings(): readonly Finding[] {
     return this.#kinds.findings();
   }
 
+  /** Weighs the answer to a call, or one of them. */
   note(meaning: Meaning, subject: Subject, call: Call): Weighed {
     this.#counts.answers += 1;
     const { kind } = meaning;
@@ -431,10 +402,12 @@ class Evidence implements Diagnosis {
 
   // ---- probes ----
 
+  /** A domain that was found before, to be asked about now; undefined while no probe is wanted. */
   get probe(): string | undefined {
     return this.#probes.isWanted && !this.#isOver ? this.#probes.next?.domain : undefined;
   }
 
+  /** A probe was answered. */
   noteProbe(meaning: Meaning, { answersBefore }: Call): Signal {
     this.#counts.answers += 1;
     this.#kinds.noteProbe();
@@ -476,6 +449,7 @@ class Evidence implements Diagnosis {
     return 'failing';
   }
 
+  /** The probe cannot be made: no call is left to pay for it. */
   giveUpProbe(): void {
     this.#probes.isWanted = false;
     if (this.#state === 'suspected') this.#streak.down();
@@ -492,10 +466,12 @@ class Evidence implements Diagnosis {
     return verdict;
   }
 
+  /** A call was refused while nothing new waits: something withheld is asked again. */
   askAgain(): void {
     if (this.#state === 'down' && !this.#probes.isWanted) this.#withheld.releaseFirst('again');
   }
 
+  /** All lookups that are left are withheld, but for calls that are in flight for long. */
   idle(inFlight: number): void {
     if (this.#isOver || this.#probes.isWanted) return;
     // What those get tells more.
@@ -532,6 +508,7 @@ class Evidence implements Diagnosis {
     if (why && this.#state !== 'down') this.#stop(why);
   }
 
+  /** Calls fail here alone: what is withheld is left to others. */
   leave(): void {
     this.#withheld.release(({ subject, history }) => {
       endRepeat(history);
@@ -540,6 +517,7 @@ class Evidence implements Diagnosis {
     });
   }
 
+  /** The run stops: what is withheld is let go. */
   end(): void {
     this.#isOver = true;
     this.#withheld.release((one) => this.#lastVerdict(one));

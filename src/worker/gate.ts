@@ -92,7 +92,7 @@ export interface GateOptions {
   readonly now: () => number;
   /** Calls that may be under way at once. */
   readonly concurrency: number;
-  readonly diagnosis: Diagnosis;
+  readonly diagnosis: Pick<Diagnosis, keyof Diagnosis>;
   /** Asks about a domain that was found before, to see whether the API is well. */
   readonly probe: (domain: string) => Promise<Meaning>;
   readonly budget: Budget;

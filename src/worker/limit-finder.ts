@@ -1,29 +1,18 @@
 import type { AnswerKind, AnswerKinds } from './answer-kinds.ts';
+import type { PaceHome } from './own-pace.ts';
 import { RateTrial } from './rate-trial.ts';
-
-/** What the pace is told, and asked. */
-export interface PaceControl {
-  /** Calls per millisecond that start at present, and the rate they are held to. */
-  readonly flowPerMs: number;
-  readonly ratePerMs: number;
-  /** The limit as it was found out; 0 for none, or one that is stated alone. */
-  readonly limitPerMs: number;
-  /** Whether the rate may be changed: it is not fixed, and no refusal is under way. */
-  readonly isFree: boolean;
-  /** Whether the rate is still taken down. */
-  readonly isClimbing: boolean;
-  slow(ratePerMs: number): void;
-  /** @param toPerMs 0: to what it was */
-  climb(toPerMs: number): void;
-  /** The rate is what it was, at once. */
-  resume(): void;
-}
 
 /** How many answers, good answers and calls there were so far. */
 export interface Counts {
   answers: number;
   goods: number;
   calls: number;
+}
+
+/** The pace, as far as it is tried. */
+export interface FinderOptions {
+  readonly home: Pick<PaceHome, 'pace' | 'slow' | 'climb' | 'resume'>;
+  readonly nowMs: () => number;
 }
 
 /**
@@ -37,24 +26,32 @@ export interface Counts {
  */
 export class LimitFinder {
   readonly #kinds: AnswerKinds;
-  readonly #pace: PaceControl;
+  readonly #home: FinderOptions['home'];
+  readonly #nowMs: () => number;
   readonly #counts: Readonly<Counts>;
   readonly #falls = new Map<AnswerKind, Fall>();
   #trial: RateTrial | undefined;
 
-  constructor(kinds: AnswerKinds, pace: PaceControl, counts: Readonly<Counts>) {
+  constructor(kinds: AnswerKinds, counts: Readonly<Counts>, { home, nowMs }: FinderOptions) {
     this.#kinds = kinds;
-    this.#pace = pace;
+    this.#home = home;
+    this.#nowMs = nowMs;
     this.#counts = counts;
+  }
+
+  /** Whether the rate may be changed: it is not fixed, and no refusal or trial is under way. */
+  get #isFree(): boolean {
+    const { state, phase, climbToPerMs } = this.#home.pace;
+    return state === 'flowing' && phase !== 'fixed' && climbToPerMs === 0;
   }
 
   /** Goes slower if a kind that comes by chance comes too often. */
   suspect(kind: AnswerKind): void {
-    const { flowPerMs, isFree } = this.#pace;
+    const { flowPerMs } = this.#home.pace;
     const isExcess = kind.about === 'chance' && kind.mayBeLimit && this.#kinds.isExcess(kind);
-    if (!isExcess || this.#trial || !isFree || flowPerMs < SLOWEST_TRIAL_PER_MS) return;
+    if (!isExcess || this.#trial || !this.#isFree || flowPerMs < SLOWEST_TRIAL_PER_MS) return;
     this.#trial = new RateTrial(kind, this.#whenAnswered(), flowPerMs, this.#kinds.share(kind));
-    this.#pace.slow(this.#trial.ratePerMs);
+    this.#home.slow(this.#trial.ratePerMs, this.#nowMs());
   }
 
   /**
@@ -68,20 +65,20 @@ export class LimitFinder {
     if (!trial) return false;
     if (trial.kind.about === 'own') {
       this.#trial = undefined;
-      this.#pace.resume();
-    } else if (!this.#pace.isClimbing && trial.isAtTop()) this.#trial = undefined;
+      this.#home.resume(this.#nowMs());
+    } else if (this.#home.pace.climbToPerMs === 0 && trial.isAtTop()) this.#trial = undefined;
     else return this.#tryOn(trial, kind, answersBefore);
     return false;
   }
 
   #tryOn(trial: RateTrial, kind: AnswerKind | undefined, answersBefore: number): boolean {
-    switch (trial.note(kind === trial.kind, answersBefore, this.#pace.ratePerMs)) {
+    switch (trial.note(kind === trial.kind, answersBefore, this.#home.pace.ratePerMs)) {
       case 'fault':
         this.#endAsFault(trial);
         break;
       case 'clean':
         trial.fromAnswer = this.#counts.answers;
-        this.#pace.climb(0);
+        this.#home.climb(0, this.#nowMs());
         break;
       case 'limit':
         this.#becomeLimit(trial.kind, trial.cleanShare > LITTLE ? trial.cleanShare : 0);
@@ -94,8 +91,8 @@ export class LimitFinder {
 
   #endAsFault({ kind, share }: RateTrial): void {
     // What made the pace slower was none, from the first time on.
-    if (kind.about === 'limit') this.#pace.climb(Number.POSITIVE_INFINITY);
-    else this.#pace.resume();
+    if (kind.about === 'limit') this.#home.climb(Number.POSITIVE_INFINITY, this.#nowMs());
+    else this.#home.resume(this.#nowMs());
     this.#kinds.noteBaseShare(kind, share);
     this.#falls.delete(kind);
     this.#trial = undefined;
@@ -140,14 +137,14 @@ export class LimitFinder {
    * no sign of a limit unless more of it comes.
    */
   #watchFall(kind: AnswerKind, isStated: boolean): void {
-    const { limitPerMs, isFree } = this.#pace;
-    if (limitPerMs === 0) return;
+    const { phase, limitPerMs } = this.#home.pace;
+    if (limitPerMs === 0 || phase === 'published') return;
     const fall = this.#falls.get(kind) ?? { topPerMs: 0, refusals: 0, since: 0, isUnsure: false };
     this.#falls.set(kind, fall);
     fall.topPerMs = Math.max(fall.topPerMs, limitPerMs);
     if (limitPerMs * FAR >= fall.topPerMs) fall.refusals = 0;
-    else if (isFree) fall.refusals += 1;
-    if (fall.refusals === 1 && isFree) fall.since = this.#counts.goods;
+    else if (this.#isFree) fall.refusals += 1;
+    if (fall.refusals === 1 && this.#isFree) fall.since = this.#counts.goods;
     if (fall.refusals < MANY) return;
     fall.refusals = 0;
     fall.topPerMs = limitPerMs;
@@ -156,7 +153,7 @@ export class LimitFinder {
     kind.baseShare = Math.max(0.02, this.#kinds.share(kind));
     fall.isUnsure = true;
     fall.topPerMs = 0;
-    this.#pace.climb(Number.POSITIVE_INFINITY);
+    this.#home.climb(Number.POSITIVE_INFINITY, this.#nowMs());
   }
 }
 

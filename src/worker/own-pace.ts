@@ -1,6 +1,4 @@
 import type { Rate } from '../calls/rate.ts';
-import type { Clock } from './clock.ts';
-import type { PaceControl } from './limit-finder.ts';
 import {
   accepted,
   climb,
@@ -113,29 +111,4 @@ function resumeFixedRate(
   const fixed = createFixedRate(rate, [...before.startsMs.map((at) => at - epochMs), ...unsavedMs]);
   fixed.lastSlotMs = used > 0 ? nowMs : lastSlotMs;
   return fixed;
-}
-
-/** What the diagnosis may do to a pace. */
-export function controlOf(home: PaceHome, clock: Clock): PaceControl {
-  const { pace } = home;
-  return {
-    get flowPerMs() {
-      return pace.flowPerMs;
-    },
-    get ratePerMs() {
-      return pace.ratePerMs;
-    },
-    get limitPerMs() {
-      return pace.phase === 'published' ? 0 : pace.limitPerMs;
-    },
-    get isFree() {
-      return pace.state === 'flowing' && pace.phase !== 'fixed' && pace.climbToPerMs === 0;
-    },
-    get isClimbing() {
-      return pace.climbToPerMs > 0;
-    },
-    slow: (ratePerMs) => home.slow(ratePerMs, clock.nowMs()),
-    climb: (toPerMs) => home.climb(toPerMs, clock.nowMs()),
-    resume: () => home.resume(clock.nowMs()),
-  };
 }

@@ -2,31 +2,25 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Meaning } from '../../src/brand/meaning.ts';
 import type { StopReason } from '../../src/calls/stops.ts';
-import { createDiagnosis, type DiagnosisOptions, type Signal } from '../../src/worker/diagnosis.ts';
+import { Diagnosis, type DiagnosisOptions, type Signal } from '../../src/worker/diagnosis.ts';
+import { createPace } from '../../src/worker/pace.ts';
 import type { Subject } from '../../src/worker/withheld.ts';
 import * as answer from './meanings.ts';
 
 /** A diagnosis whose answers a test gives. Earlier runs had good ones, unless it says otherwise. */
 function open(options: Partial<DiagnosisOptions> = {}) {
   const stops: StopReason[] = [];
-  const pace = {
-    flowPerMs: 1,
-    ratePerMs: 1,
-    limitPerMs: 0,
-    isFree: true,
-    isClimbing: false,
-    did: [] as string[],
-    slow: () => note('slow'),
-    climb: () => note('climb'),
-    resume: () => note('resume'),
+  const did: string[] = [];
+  const pace = { ...createPace(0, { limitPerMs: 0, cap: 0, isFixed: false }), flowPerMs: 1 };
+  const note = (what: string) => (): void => {
+    pace.climbToPerMs = what === 'resume' ? 0 : 1;
+    pace.ratePerMs = 1;
+    did.push(what);
   };
-  const note = (what: string): void => {
-    pace.isClimbing = what !== 'resume';
-    pace.did.push(what);
-  };
-  const diagnosis = createDiagnosis({
+  const diagnosis = new Diagnosis({
     onStop: ({ reason }) => stops.push(reason),
-    pace,
+    home: { pace, slow: note('slow'), climb: note('climb'), resume: note('resume') },
+    nowMs: () => 0,
     retries: 5,
     hasAnswered: true,
     ...options,
@@ -67,7 +61,7 @@ function open(options: Partial<DiagnosisOptions> = {}) {
     }
   }
   const probed = (meaning: Meaning): Signal => diagnosis.noteProbe(meaning, diagnosis.begin());
-  return { diagnosis, pace, stops, hear, several, became, refuse, probed };
+  return { diagnosis, did, stops, hear, several, became, refuse, probed };
 }
 
 const allOf = (count: number, what: string): string[] => Array<string>(count).fill(what);
@@ -327,19 +321,19 @@ describe('a refusal for the rate', () => {
     { what: 'as often when slower', isFault: true, ends: 'resume' },
     { what: 'not at all when slower', isFault: false, ends: 'climb' },
   ])('may be told by 403, which is tried once it is chance: $what', async ({ isFault, ends }) => {
-    const { hear, several, pace } = open();
+    const { hear, several, did } = open();
     several(100);
-    for (let domain = 0; domain < 60 && pace.did.length === 0; domain += 1) {
+    for (let domain = 0; domain < 60 && did.length === 0; domain += 1) {
       for (const odd of several(1, answer.forbidden)) {
         several(1);
         await nextTurn();
         hear(odd);
       }
     }
-    expect(pace.did).toEqual(['slow']);
-    for (let call = 0; call < 600 && pace.did.at(-1) === 'slow'; call += 1) {
+    expect(did).toEqual(['slow']);
+    for (let call = 0; call < 600 && did.at(-1) === 'slow'; call += 1) {
       several(1, isFault && call % 2 === 0 ? answer.forbidden : undefined);
     }
-    expect(pace.did.at(-1)).toBe(ends);
+    expect(did.at(-1)).toBe(ends);
   });
 });
