@@ -24,6 +24,12 @@ const lookups = z.looseObject({
     .describe(
       'Set by `brandfill add`: who else asked for which of the domains, and gets their outcomes.',
     ),
+  alone: z
+    .object({ domain: z.string(), since: z.int() })
+    .optional()
+    .describe(
+      'Set by workers: the domain that is looked up alone, since workers were lost so often with the job.',
+    ),
   pending: z
     .object({ sinceMs: z.number(), asks: z.int().min(1) })
     .optional()

@@ -2,7 +2,6 @@ import type { Queue } from 'bullmq';
 import { type LookupsData, parseLookups } from './contract.ts';
 import { LOOKUPS_JOB, runJobPrefix } from './names.ts';
 import { openQueue, parsed, type RedisServer } from './redis.ts';
-import { isStalled } from './split-stalled.ts';
 import { Turns } from './turns.ts';
 
 /** States of a job in BullMQ. */
@@ -86,7 +85,7 @@ export class RunJobs {
     return ids.filter((id) => id.startsWith(runJobPrefix(this.#options.run)));
   }
 
-  /** Takes up jobs of an earlier start, and parts of jobs that were split. @returns their domains */
+  /** Takes up jobs of an earlier start. @returns their domains */
   async adopt(...states: States): Promise<readonly string[]> {
     const adopted: string[] = [];
     for (const id of await this.find(...states)) {
@@ -105,7 +104,7 @@ export class RunJobs {
     return new Set(ids.filter((id, at) => removed[at] === 1 || this.#onTheirWay.has(id)));
   }
 
-  /** Jobs that are not there, or failed and will not be split. */
+  /** Jobs that are not there, or failed. */
   async findGone(): Promise<ReadonlySet<string>> {
     const ids = this.ids.filter((id) => !this.#onTheirWay.has(id));
     const pipeline = this.#options.redis.client.pipeline();
@@ -113,7 +112,7 @@ export class RunJobs {
     const found = (await pipeline.exec()) ?? [];
     const isGone = (_: string, at: number): boolean => {
       const [name, reason] = (found[at]?.[1] ?? []) as (string | null)[];
-      return name === null || (typeof reason === 'string' && !isStalled(reason));
+      return name === null || typeof reason === 'string';
     };
     return new Set(ids.filter(isGone));
   }

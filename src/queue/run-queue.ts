@@ -248,7 +248,6 @@ export class RunQueue implements LookupQueue {
     const gone = await this.#jobs.findGone();
     if (gone.size === 0) return;
     await this.#stream.readToEnd(); // their last outcomes may just have come
-    await this.#jobs.adopt('active', 'wait', 'prioritized', 'delayed'); // or they were split
     const lost = this.#jobs.domainsOf(gone);
     if (lost.length === 0 || this.#options.signal.aborted) return;
     await this.#jobs.remove([...gone]).catch(() => {}); // those that failed

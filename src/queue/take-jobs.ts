@@ -21,6 +21,7 @@ import {
   type OutcomeData,
   parseLookups,
   toData,
+  toOutcome,
   withoutCall,
 } from './contract.ts';
 import { LOCK_MS } from './lock-time.ts';
@@ -29,7 +30,6 @@ import { type AnsweredJob, OutcomeWriter } from './outcome-writer.ts';
 import { askAgain, type Pending } from './parking.ts';
 import { openQueue, type RedisServer } from './redis.ts';
 import { createNoticeFilter } from './redis-trouble.ts';
-import { isSingle, isStalled, splitStalled } from './split-stalled.ts';
 import { type WatchedRun, WatchedRuns } from './watched-runs.ts';
 
 export interface TakeJobsOptions {
@@ -56,6 +56,8 @@ export interface TakeJobsOptions {
 /** Jobs of one lookup each fill a worker too. */
 const MOST_JOBS = 256;
 const PAUSED_MS = 2_000;
+/** A job with which this many workers were lost is handled one domain at a time; so is one domain given up. */
+const MOST_LOSSES = 2;
 /** A lookup that may crash the worker comes back after this time while another such is under way. */
 const ALONE_MS = 250;
 const TICK_MS = 100;
@@ -71,12 +73,12 @@ const SICK_MS = 5_000;
  *      │  └──── worker stops ──┤
  *      │        or is sick     ├─ some are pending, of no run ────▶ delayed until they are due
  *      │                       ├─ its run is paused ──────────────▶ delayed for two seconds
- *      └── lock ran out, once ─┤
- *                              ├─ lock ran out twice ─▶ failed ──▶ split: a job for each domain,
- *                              │                                   or `worker_crashed` if it is alone
+ *      └── lock ran out ───────┤
  *                              └─ unreadable ─▶ failed, with the reason
  *
- * What is answered leaves the job's data in the same step in which it reaches the stream.
+ * What is answered leaves the job's data in the same step in which it reaches the stream. Of a job that was lost
+ * twice one domain at a time is looked up, and no other such in the same worker. So the first of those left is
+ * the one with which workers are lost: after two more it is `worker_crashed`.
  */
 export class JobTaker {
   readonly #options: TakeJobsOptions;
@@ -88,7 +90,7 @@ export class JobTaker {
   /** Jobs under way, with their runs. */
   readonly #held = new Map<string, WatchedRun | undefined>();
   #isStopping = false;
-  /** Whether a domain that was cut from a stalled job is under way. */
+  /** Whether a domain with which workers may be lost is under way. */
   #isAlone = false;
   /** The domain that is tried while the worker is sick. */
   #tried: string | undefined;
@@ -110,7 +112,7 @@ export class JobTaker {
       concurrency: this.#jobsAtOnce(),
       lockDuration: LOCK_MS,
       stalledInterval: Math.ceil(LOCK_MS / 3),
-      maxStalledCount: 1,
+      maxStalledCount: Number.MAX_SAFE_INTEGER, // seen to when they are taken again
       removeOnComplete: { count: 0 },
       removeOnFail: KEPT_FAILURES,
       runRetryDelay: 1_000,
@@ -134,11 +136,8 @@ export class JobTaker {
       if (isCut && isNews(what)) onNotice(what);
     });
     this.#worker.on('failed', (job, error) => {
-      if (!job) return;
-      if (isStalled(error.message)) void this.#split(job);
-      else onNotice(`Job ${job.id} failed: ${error.message}.`);
+      if (job) onNotice(`Job ${job.id} failed: ${error.message}.`);
     });
-    void this.#splitEarlier();
   }
 
   /** The time that all workers share, in milliseconds since 1970. */
@@ -199,18 +198,6 @@ export class JobTaker {
     }, SICK_MS).unref();
   }
 
-  async #split(job: Job<unknown>): Promise<void> {
-    const { redis, onNotice } = this.#options;
-    const options = { queue: this.#queue, writer: this.#writer, now: () => this.now(), onNotice };
-    await splitStalled(job, options).catch(redis.refused);
-  }
-
-  /** A worker may have been killed between the failure and the split. */
-  async #splitEarlier(): Promise<void> {
-    const failed = await this.#queue.getFailed(0, 100).catch(this.#options.redis.refused);
-    for (const job of failed ?? []) if (isStalled(job.failedReason)) await this.#split(job);
-  }
-
   async #take(job: Job<unknown>, token: string, lost: AbortSignal): Promise<void> {
     const data = parseLookups(job.data);
     if (typeof data === 'string') throw new UnrecoverableError(data);
@@ -221,22 +208,25 @@ export class JobTaker {
       return await this.#giveBack(job, token, lost);
     if (run && !run.isThere) return; // nobody waits any more
     if (run?.isPaused) return await this.#putOff(job, token, PAUSED_MS);
-    if (isSingle(id) && this.#isAlone) return await this.#putOff(job, token, ALONE_MS);
+    const isAlone = job.stalledCounter >= MOST_LOSSES;
+    if (isAlone && this.#isAlone) return await this.#putOff(job, token, ALONE_MS);
     this.#size += (Math.max(1, data.domains.length) - this.#size) / 10;
     this.#held.set(id, run);
-    this.#isAlone ||= isSingle(id);
+    this.#isAlone ||= isAlone;
     try {
       await this.#lookUp({ job, token, lost, id, data, run });
     } finally {
-      if (isSingle(id)) this.#isAlone = false;
+      if (isAlone) this.#isAlone = false;
       this.#held.delete(id);
       this.#worker.concurrency = this.#jobsAtOnce();
     }
   }
 
   async #lookUp(taken: TakenJob): Promise<void> {
-    const { job, token, lost, id, data, run } = taken;
-    const { texts, invalid } = readDomains(data.domains, this.now());
+    const { job, token, lost, id, run } = taken;
+    const { texts, invalid } = readDomains(taken.data.domains, this.now());
+    const alone = aloneOf(taken, [...texts.keys()]);
+    const data = { ...taken.data, alone };
     const answered: AnsweredJob = { id, token, data, left: () => [...texts.values()] };
     const sent = invalid.length > 0 ? [this.#writer.add(answered, invalid)] : [];
     let pending: Pending | undefined; // the last of those that are asked again
@@ -253,14 +243,21 @@ export class JobTaker {
       if (ended.length > 0) sent.push(this.#writer.add(answered, ended));
       return Promise.resolve();
     };
-    const list = data.run ?? JSON.stringify(data.ref);
-    const chunk = { domains: [...texts.keys()], budget: run?.budget, list };
-    await this.#options.handle(chunk, reply, this.#wanted(taken));
+    if (alone && job.stalledCounter >= alone.since + MOST_LOSSES)
+      await this.#giveUp(alone.domain, reply);
+    else {
+      if (alone) await job.updateData(data);
+      const list = data.run ?? JSON.stringify(data.ref);
+      const domains = alone ? [alone.domain] : [...texts.keys()];
+      const chunk = { domains, budget: run?.budget, list };
+      await this.#options.handle(chunk, reply, this.#wanted(taken));
+    }
     void this.#writer.flush(); // the next job is taken when this one is done
     await Promise.all(sent);
     if (texts.size === 0) return;
     if (this.#isSick) this.#rest();
-    if (this.#isEnding || this.#isSick || lost.aborted)
+    const isNext = alone !== undefined && !texts.has(alone.domain);
+    if (isNext || this.#isEnding || this.#isSick || lost.aborted)
       return await this.#giveBack(job, token, lost);
     if (pending) {
       const { dueMs, ...since } = pending;
@@ -269,6 +266,12 @@ export class JobTaker {
     }
     if (run && !run.isThere) return; // nobody waits any more
     await this.#putOff(job, token, PAUSED_MS);
+  }
+
+  async #giveUp(domain: string, reply: Reply): Promise<void> {
+    this.#options.onNotice(`Each worker that looked up ${domain} was lost: it is given up.`);
+    const why = { status: 'failed', reason: 'worker_crashed', nowMs: this.now() } as const;
+    await reply([toOutcome(withoutCall(domain, why))]);
   }
 
   /** Whether one more lookup of a job is to be made. A worker that is sick tries one. */
@@ -319,6 +322,12 @@ interface TakenJob {
   readonly id: string;
   readonly data: LookupsData;
   readonly run: WatchedRun | undefined;
+}
+
+/** The domain that is looked up alone, of a job with which workers were lost: the first one. */
+function aloneOf({ job, data }: TakenJob, [first]: readonly string[]): LookupsData['alone'] {
+  if (job.stalledCounter < MOST_LOSSES || first === undefined) return undefined;
+  return data.alone?.domain === first ? data.alone : { domain: first, since: job.stalledCounter };
 }
 
 /** The texts of a job by domain, each once, and the outcomes of those that are none. */

@@ -4,7 +4,6 @@ import { type LookupsData, toData } from '../../../src/queue/contract.ts';
 import { LOOKUPS_JOB, streamKey } from '../../../src/queue/names.ts';
 import { OutcomeWriter } from '../../../src/queue/outcome-writer.ts';
 import { StreamReader } from '../../../src/queue/read-stream.ts';
-import { splitStalled } from '../../../src/queue/split-stalled.ts';
 import { found, openStage, QUEUE } from './stage.ts';
 
 /** A job that a worker has, with what its writer needs to know of it. */
@@ -71,27 +70,6 @@ it('others who asked while it waited get theirs', async () => {
   expect(await stage.entries(QUEUE)).toMatchObject([
     { ref: 'one', outcomes: [{ domain: 'a.com' }, { domain: 'b.com' }] },
     { ref: 'two', outcomes: [{ domain: 'b.com' }] },
-  ]);
-});
-
-it('a job that lost its worker twice is split, and one that was is given up, for all who asked', async () => {
-  const also = [{ ref: 'two', domains: ['b.com'] }];
-  const { stage, writer } = await openJob({ domains: [] });
-  const { queue } = stage;
-  const options = { queue, writer, now: () => 5, onNotice: () => {} };
-  const job = await queue.add(LOOKUPS_JOB, { domains: ['a.com', 'b.com'], ref: 'one', also });
-  await splitStalled(job, options);
-  const singles = (await queue.getWaiting()).filter(({ id = '' }) => id.startsWith('single-'));
-  const split = singles.map(({ data }) => JSON.stringify((data as { domains: unknown }).domains));
-  expect(split.toSorted()).toEqual(['["a.com"]', '["b.com"]']);
-  for (const single of singles) await splitStalled(single, options);
-  const told = (await stage.entries(QUEUE)).flatMap(({ ref, outcomes }) =>
-    outcomes.map(({ domain, reason }) => `${String(ref)} ${domain} ${reason}`),
-  );
-  expect(told.toSorted()).toEqual([
-    'one a.com worker_crashed',
-    'one b.com worker_crashed',
-    'two b.com worker_crashed',
   ]);
 });
 

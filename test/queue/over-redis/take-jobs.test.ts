@@ -115,3 +115,33 @@ it('a worker whose calls alone fail tries one lookup, and leaves the rest to oth
   await expect.poll(async () => (await stage.entries(QUEUE)).length).toBe(1);
   expect(asked).toBe(1);
 });
+
+it.each<[string, { stc: number; since?: number }, string]>([
+  ['twice is looked up one domain at a time', { stc: 2 }, 'a.com found, b.com found'],
+  ['once more with a domain alone, too', { stc: 3, since: 2 }, 'a.com found, b.com found'],
+  ['twice with it alone gives it up', { stc: 4, since: 2 }, 'a.com worker_crashed, b.com found'],
+])('a job that lost its worker %s, for all who asked', async (_, { stc, since }, told) => {
+  const stage = await openStage();
+  const chunks: (readonly string[])[] = [];
+  await stage.queue.pause();
+  const alone = since === undefined ? undefined : { domain: 'a.com', since };
+  const also = [{ ref: 'two', domains: ['b.com'] }];
+  const job = await stage.queue.add(LOOKUPS_JOB, { domains: ['a.com', 'b.com'], also, alone });
+  await stage.redis.client.hset(stage.queue.toKey(job.id ?? ''), 'stc', stc);
+  stage.worker({
+    handle: async (chunk, reply) => {
+      chunks.push(chunk.domains);
+      await answerAll(chunk, reply);
+    },
+  });
+  await stage.queue.resume();
+  const entries = async (ref?: string): Promise<string> =>
+    (await stage.entries(QUEUE))
+      .filter((entry) => entry.ref === ref)
+      .flatMap(({ outcomes }) => outcomes)
+      .map(({ domain, reason, status }) => `${domain} ${reason || status}`)
+      .join(', ');
+  await expect.poll(() => entries()).toBe(told);
+  expect(await entries('two')).toBe('b.com found');
+  expect(chunks.every((domains) => domains.length === 1)).toBe(true);
+});
