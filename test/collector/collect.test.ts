@@ -1,16 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../src/calls/outcome.ts';
 import { createCollector } from '../../src/collector/collect.ts';
+import { outcomeOf } from '../store/outcomes.ts';
 
-const OUTCOME: Outcome = {
-  domain: 'acme.com',
-  status: 'found',
-  reason: '',
-  httpStatus: 200,
-  attempts: 1,
-  fetchedAtMs: 1_000,
-  json: '{"at":{"city":"Oslo"},"name":"Acme"}',
-};
+const OUTCOME = outcomeOf('acme.com');
 
 describe('createCollector', () => {
   it('acknowledges an outcome only when the store has it for good', async () => {

@@ -7,46 +7,16 @@ import { isListed, type OutputRow } from '../../src/collector/joined-row.ts';
 import type { IndexedRow } from '../../src/collector/row-index.ts';
 import { createCutter } from '../../src/rows/source.ts';
 import { piecesOf, sourceOf } from '../rows/sources.ts';
+import { outcomeOf } from '../store/outcomes.ts';
+
+const outcome = (domain: string, more: Partial<Outcome>): Outcome =>
+  outcomeOf(domain, { fetchedAtMs: 5, json: '', ...more });
 
 const OUTCOMES: readonly Outcome[] = [
-  {
-    domain: 'a.com',
-    status: 'found',
-    reason: '',
-    httpStatus: 200,
-    attempts: 2,
-    fetchedAtMs: 5,
-    json: '{"name":"A"}',
-  },
-  {
-    domain: 'b.com',
-    status: 'not_found',
-    reason: 'http_404',
-    httpStatus: 404,
-    attempts: 1,
-    fetchedAtMs: 5,
-    json: '',
-  },
-  {
-    domain: 'down.com',
-    status: 'failed',
-    reason: 'http_500',
-    httpStatus: 500,
-    attempts: 3,
-    fetchedAtMs: 5,
-    json: '',
-  },
+  outcome('a.com', { attempts: 2, json: '{"name":"A"}' }),
+  outcome('b.com', { status: 'not_found', reason: 'http_404', httpStatus: 404 }),
+  outcome('down.com', { status: 'failed', reason: 'http_500', httpStatus: 500, attempts: 3 }),
 ];
-
-const OLDER: Outcome = {
-  domain: '',
-  status: 'found',
-  reason: '',
-  httpStatus: 200,
-  attempts: 1,
-  fetchedAtMs: 1,
-  json: '{"name":"Older"}',
-};
 
 async function joinAll(
   text: string,
@@ -65,7 +35,8 @@ async function joinAll(
     answers: (domain) => {
       const outcome = OUTCOMES.find((each) => each.domain === domain);
       const hasOlder = domain !== 'new.com' && (!outcome || outcome.status === 'failed');
-      return { outcome, older: hasOlder ? { ...OLDER, domain } : undefined, at: 0, said: '' };
+      const older = outcomeOf(domain, { fetchedAtMs: 1, json: '{"name":"Older"}' });
+      return { outcome, older: hasOlder ? older : undefined, at: 0, said: '' };
     },
     apis: [
       {
