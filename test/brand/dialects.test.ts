@@ -31,85 +31,79 @@ const usedUp = (resetMs: number): Expected => ({
   limits: expect.objectContaining({ remaining: 0, resetMs }),
 });
 
-it.each<[string, Headers, Expected]>([
-  ['seconds', { 'retry-after': '3' }, waits(3_000)],
-  ['a date', { 'retry-after': 'Fri, 20 Nov 2026 20:00:03 GMT' }, waits(3_000)],
-  ['a date of RFC 850', { 'retry-after': 'Friday, 20-Nov-26 20:00:03 GMT' }, waits(3_000)],
-  ['a date of C', { 'retry-after': 'Fri Nov 20 20:00:03 2026' }, waits(3_000)],
-  ['a fraction', { 'retry-after': '1.5' }, waits(1_500)],
-  ['a unit', { 'retry-after': '3s' }, waits(3_000)],
-  ['quotes', { 'retry-after': '"3"' }, waits(3_000)],
-  ['joined lines', { 'retry-after': '3, 3' }, waits(3_000)],
-  ['lines of two servers', { 'retry-after': ['2', '3'] }, waits(3_000)],
-  ['a word', { 'retry-after': '3 seconds' }, waits(3_000)],
-  ['less than nothing', { 'retry-after': '-5' }, waits(undefined)],
-  ['a sign', { 'retry-after': '+3' }, waits(undefined)],
-  ['no time', { 'retry-after': 'abc' }, waits(undefined)],
-  ['a point in time', { 'retry-after': `${SOON_S}` }, waits(3_000)],
-  ['a point in time in ms', { 'retry-after': `${SOON_S}000` }, waits(3_000)],
-  ['ms for seconds', { 'retry-after': '60000', 'x-ratelimit-reset': '58' }, waits(58_000)],
-  ['centuries', { 'retry-after': '9223372037' }, waits(LONGEST_STATED_MS)],
-  ['a month', { 'retry-after': '2592000' }, waits(2_592_000_000)],
-  ['a time in a cache', { 'retry-after': '60', age: '50' }, waits(10_000)],
-  [
-    'a date in a cache',
-    { 'retry-after': 'Fri, 20 Nov 2026 20:01:00 GMT', date: AT_8, age: '50' },
-    waits(10_000),
-  ],
-  ['a name in ms', { 'retry-after-ms': '250' }, waits(250)],
-  ['another name', { 'x-retry-after': '3' }, waits(3_000)],
-  [
-    'two forms of a reset',
-    {
-      'x-ratelimit-remaining': '0',
-      'x-ratelimit-reset': `${SOON_S + 60}`,
-      'x-ratelimit-reset-after': '2.5',
-    },
-    usedUp(2_500),
-  ],
-  ['draft 7', { ratelimit: 'limit=10, remaining=0, reset=3' }, usedUp(3_000)],
-  ['drafts 8 to 10', { ratelimit: '"burst";r=9;t=1, "day";r=0;t=60' }, usedUp(60_000)],
-  ['lines of a field', { ratelimit: ['"burst";r=0;t=1', '"day";r=0;t=60'] }, usedUp(60_000)],
-  ['two dashes', { 'x-rate-limit-remaining': '0', 'x-rate-limit-reset': '9' }, usedUp(9_000)],
-  [
-    'lists',
-    {
-      'x-ratelimit-limit': '1, 15000',
-      'x-ratelimit-remaining': '0, 14900',
-      'x-ratelimit-reset': '1, 1419704',
-      'x-ratelimit-policy': '1;w=1, 15000;w=2592000',
-    },
-    {
-      ...usedUp(1_000),
-      limits: { quota: { count: 1, perMs: 1_000 }, remaining: 0, resetMs: 1_000 },
-    },
-  ],
-  [
-    'a duration',
-    { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '2m59.56s' },
-    usedUp(179_560),
-  ],
-  [
-    'an ISO date',
-    { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '2026-11-20T20:00:03Z' },
-    usedUp(3_000),
-  ],
-  [
-    'nanoseconds',
-    { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': `${SOON_S}000000000` },
-    usedUp(3_000),
-  ],
-  [
-    'an object with nothing used up',
-    { 'x-ratelimit-remaining': "{'minute': 99, 'day': None}" },
-    waits(undefined),
-  ],
-  [
-    'an object with something used up',
-    { 'x-ratelimit-remaining': "{'minute': 0, 'day': 7}", 'x-ratelimit-reset': '9' },
-    usedUp(9_000),
-  ],
-])('429 with %s', async (_, headers, expected) => {
+it.each(
+  Object.entries<[Headers, Expected]>({
+    seconds: [{ 'retry-after': '3' }, waits(3_000)],
+    'a date': [{ 'retry-after': 'Fri, 20 Nov 2026 20:00:03 GMT' }, waits(3_000)],
+    'a date of RFC 850': [{ 'retry-after': 'Friday, 20-Nov-26 20:00:03 GMT' }, waits(3_000)],
+    'a date of C': [{ 'retry-after': 'Fri Nov 20 20:00:03 2026' }, waits(3_000)],
+    'a fraction': [{ 'retry-after': '1.5' }, waits(1_500)],
+    'a unit': [{ 'retry-after': '3s' }, waits(3_000)],
+    quotes: [{ 'retry-after': '"3"' }, waits(3_000)],
+    'joined lines': [{ 'retry-after': '3, 3' }, waits(3_000)],
+    'lines of two servers': [{ 'retry-after': ['2', '3'] }, waits(3_000)],
+    'a word': [{ 'retry-after': '3 seconds' }, waits(3_000)],
+    'less than nothing': [{ 'retry-after': '-5' }, waits(undefined)],
+    'a sign': [{ 'retry-after': '+3' }, waits(undefined)],
+    'no time': [{ 'retry-after': 'abc' }, waits(undefined)],
+    'a point in time': [{ 'retry-after': `${SOON_S}` }, waits(3_000)],
+    'a point in time in ms': [{ 'retry-after': `${SOON_S}000` }, waits(3_000)],
+    'ms for seconds': [{ 'retry-after': '60000', 'x-ratelimit-reset': '58' }, waits(58_000)],
+    centuries: [{ 'retry-after': '9223372037' }, waits(LONGEST_STATED_MS)],
+    'a month': [{ 'retry-after': '2592000' }, waits(2_592_000_000)],
+    'a time in a cache': [{ 'retry-after': '60', age: '50' }, waits(10_000)],
+    'a date in a cache': [
+      { 'retry-after': 'Fri, 20 Nov 2026 20:01:00 GMT', date: AT_8, age: '50' },
+      waits(10_000),
+    ],
+    'a name in ms': [{ 'retry-after-ms': '250' }, waits(250)],
+    'another name': [{ 'x-retry-after': '3' }, waits(3_000)],
+    'two forms of a reset': [
+      {
+        'x-ratelimit-remaining': '0',
+        'x-ratelimit-reset': `${SOON_S + 60}`,
+        'x-ratelimit-reset-after': '2.5',
+      },
+      usedUp(2_500),
+    ],
+    'draft 7': [{ ratelimit: 'limit=10, remaining=0, reset=3' }, usedUp(3_000)],
+    'drafts 8 to 10': [{ ratelimit: '"burst";r=9;t=1, "day";r=0;t=60' }, usedUp(60_000)],
+    'lines of a field': [{ ratelimit: ['"burst";r=0;t=1', '"day";r=0;t=60'] }, usedUp(60_000)],
+    'two dashes': [{ 'x-rate-limit-remaining': '0', 'x-rate-limit-reset': '9' }, usedUp(9_000)],
+    lists: [
+      {
+        'x-ratelimit-limit': '1, 15000',
+        'x-ratelimit-remaining': '0, 14900',
+        'x-ratelimit-reset': '1, 1419704',
+        'x-ratelimit-policy': '1;w=1, 15000;w=2592000',
+      },
+      {
+        ...usedUp(1_000),
+        limits: { quota: { count: 1, perMs: 1_000 }, remaining: 0, resetMs: 1_000 },
+      },
+    ],
+    'a duration': [
+      { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '2m59.56s' },
+      usedUp(179_560),
+    ],
+    'an ISO date': [
+      { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '2026-11-20T20:00:03Z' },
+      usedUp(3_000),
+    ],
+    nanoseconds: [
+      { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': `${SOON_S}000000000` },
+      usedUp(3_000),
+    ],
+    'an object with nothing used up': [
+      { 'x-ratelimit-remaining': "{'minute': 99, 'day': None}" },
+      waits(undefined),
+    ],
+    'an object with something used up': [
+      { 'x-ratelimit-remaining': "{'minute': 0, 'day': 7}", 'x-ratelimit-reset': '9' },
+      usedUp(9_000),
+    ],
+  }),
+)('429 with %s', async (_, [headers, expected]) => {
   expect({ ...NO_WAIT, ...(await hear(429, headers)) }).toMatchObject(expected);
 });
 

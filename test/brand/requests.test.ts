@@ -128,25 +128,21 @@ describe('the address of a lookup', () => {
 });
 
 describe('a base URL that cannot be one', () => {
-  it.each([
-    ['', "expected a URL such as https://api.example.com, received ''"],
-    [
-      'api.example.com',
-      "expected a URL such as https://api.example.com, received 'api.example.com'",
-    ],
-    ['https://', "expected a URL such as https://api.example.com, received 'https://'"],
-    ['ftp://h.example', "expected http or https, received 'ftp://'"],
-    ['file:///etc', "expected http or https, received 'file://'"],
-    [
-      'https://user:pw@h.example',
-      "it holds a user name or password; put the credential into BRANDFILL_API_KEY and choose option 'auth' basic",
-    ],
-    [
-      'https://h.example/?key=1',
-      "it ends in a query or fragment; give query parameters with option 'params' NAME=VALUE",
-    ],
-    ['https://h.example/v1/brand', "leave out the '/v1/brand' at its end, every call adds it"],
-  ])('such as %j is refused with the reason', (baseUrl, reason) => {
+  it.each(
+    Object.entries({
+      '': "expected a URL such as https://api.example.com, received ''",
+      'api.example.com':
+        "expected a URL such as https://api.example.com, received 'api.example.com'",
+      'https://': "expected a URL such as https://api.example.com, received 'https://'",
+      'ftp://h.example': "expected http or https, received 'ftp://'",
+      'file:///etc': "expected http or https, received 'file://'",
+      'https://user:pw@h.example':
+        "it holds a user name or password; put the credential into BRANDFILL_API_KEY and choose option 'auth' basic",
+      'https://h.example/?key=1':
+        "it ends in a query or fragment; give query parameters with option 'params' NAME=VALUE",
+      'https://h.example/v1/brand': "leave out the '/v1/brand' at its end, every call adds it",
+    }),
+  )('such as %j is refused with the reason', (baseUrl, reason) => {
     expect(() => createEndpoint({ baseUrl })).toThrow(
       expect.objectContaining({
         code: 'INVALID_SETTING',

@@ -29,21 +29,17 @@ async function plan(text: string, { known = [] as readonly string[], registrable
 }
 
 describe('chooseDomainColumn', () => {
-  it.each([
-    [
-      'Name,Website\nAcme,n.a. yet\nBolt,-\nCora,cora\nDelta,delta.com\n',
-      "there are: Name, Website; 1 of 3 cells of 'Website' hold a domain, and 'n.a. yet' is none; if that is a title",
-    ],
-    [
-      'Name,map_url,logo,Old site\na,http://m.io/1,a.com/1.png,a.com\nb,http://m.io/2,b.com/2.png,b.com\nc,http://m.io/3,c.com/3.png,c.com\n',
-      "; the name of 'map_url' (such as 'http://m.io/1') speaks against it; the name of 'logo' (such as 'a.com/1.png') speaks against it; the name of 'Old site' (such as 'a.com') speaks against it",
-    ],
-    [
-      'Name,url\na,http://m.io/1\nb,http://m.io/2\nc,http://m.io/3\n',
-      "; all of 'url' (such as 'http://m.io/1') leads to one site",
-    ],
-    ['"id,Website"\n"1,Acme,acme.com"\n', 'each line seems to be in quotes as a whole'],
-  ])('says why it took none: %j', (text, expected) => {
+  it.each(
+    Object.entries({
+      'Name,Website\nAcme,n.a. yet\nBolt,-\nCora,cora\nDelta,delta.com\n':
+        "there are: Name, Website; 1 of 3 cells of 'Website' hold a domain, and 'n.a. yet' is none; if that is a title",
+      'Name,map_url,logo,Old site\na,http://m.io/1,a.com/1.png,a.com\nb,http://m.io/2,b.com/2.png,b.com\nc,http://m.io/3,c.com/3.png,c.com\n':
+        "; the name of 'map_url' (such as 'http://m.io/1') speaks against it; the name of 'logo' (such as 'a.com/1.png') speaks against it; the name of 'Old site' (such as 'a.com') speaks against it",
+      'Name,url\na,http://m.io/1\nb,http://m.io/2\nc,http://m.io/3\n':
+        "; all of 'url' (such as 'http://m.io/1') leads to one site",
+      '"id,Website"\n"1,Acme,acme.com"\n': 'each line seems to be in quotes as a whole',
+    }),
+  )('says why it took none: %j', (text, expected) => {
     const source = sourceOf(text);
     const format = openText(source);
     expect(() => chooseDomainColumn(source, format, undefined)).toThrow(expected);

@@ -33,10 +33,9 @@ describe('parseRedisUrl', () => {
   });
 
   const NODE = { host: 'a', port: 6379 };
-  test.each([
-    [
-      'rediss://:pw@redis.example:6380/2',
-      {
+  test.each(
+    Object.entries({
+      'rediss://:pw@redis.example:6380/2': {
         options: {
           host: 'redis.example',
           port: 6380,
@@ -45,30 +44,25 @@ describe('parseRedisUrl', () => {
           tls: { servername: 'redis.example' }, // asks for the certificate of that host
         },
       },
-    ],
-    ['rediss://192.0.2.7', { options: { host: '192.0.2.7', port: 6379, db: 0, tls: {} } }],
-    ['rediss://[::1]', { options: { host: '::1', port: 6379, db: 0, tls: {} } }],
-    [
-      'redis-sentinel://u:pw@a,b:26380,[::1]/my%20master/4?sentinelPassword=p%40ss%26&sentinelUsername=u',
-      {
-        options: {
-          username: 'u',
-          password: 'pw',
-          sentinels: [
-            { host: 'a', port: 26379 },
-            { host: 'b', port: 26380 },
-            { host: '::1', port: 26379 },
-          ],
-          name: 'my master',
-          db: 4,
-          sentinelPassword: 'p@ss&',
-          sentinelUsername: 'u',
+      'rediss://192.0.2.7': { options: { host: '192.0.2.7', port: 6379, db: 0, tls: {} } },
+      'rediss://[::1]': { options: { host: '::1', port: 6379, db: 0, tls: {} } },
+      'redis-sentinel://u:pw@a,b:26380,[::1]/my%20master/4?sentinelPassword=p%40ss%26&sentinelUsername=u':
+        {
+          options: {
+            username: 'u',
+            password: 'pw',
+            sentinels: [
+              { host: 'a', port: 26379 },
+              { host: 'b', port: 26380 },
+              { host: '::1', port: 26379 },
+            ],
+            name: 'my master',
+            db: 4,
+            sentinelPassword: 'p@ss&',
+            sentinelUsername: 'u',
+          },
         },
-      },
-    ],
-    [
-      'rediss-sentinel://a/m',
-      {
+      'rediss-sentinel://a/m': {
         options: {
           sentinels: [{ host: 'a', port: 26379 }],
           name: 'm',
@@ -78,18 +72,18 @@ describe('parseRedisUrl', () => {
           enableTLSForSentinelMode: true,
         },
       },
-    ],
-    [
-      'redis-cluster://:pw@a,[::1]:7002',
-      { kind: 'cluster', nodes: [NODE, { host: '::1', port: 7002 }], access: { password: 'pw' } },
-    ],
-    ['rediss-cluster://a/0', { kind: 'cluster', nodes: [NODE], access: { tls: {} } }],
-    [
-      'redis+unix://me:p%40ss@/run/my%20redis.sock?db=2',
-      { options: { username: 'me', password: 'p@ss', path: '/run/my redis.sock', db: 2 } },
-    ],
-    ['redis+unix:///run/redis.sock', { options: { path: '/run/redis.sock', db: 0 } }],
-  ])('%s is all that it says', (url, address) => {
+      'redis-cluster://:pw@a,[::1]:7002': {
+        kind: 'cluster',
+        nodes: [NODE, { host: '::1', port: 7002 }],
+        access: { password: 'pw' },
+      },
+      'rediss-cluster://a/0': { kind: 'cluster', nodes: [NODE], access: { tls: {} } },
+      'redis+unix://me:p%40ss@/run/my%20redis.sock?db=2': {
+        options: { username: 'me', password: 'p@ss', path: '/run/my redis.sock', db: 2 },
+      },
+      'redis+unix:///run/redis.sock': { options: { path: '/run/redis.sock', db: 0 } },
+    }),
+  )('%s is all that it says', (url, address) => {
     expect(parseRedisUrl(url)).toEqual({ kind: 'single', ...address });
   });
 

@@ -9,18 +9,14 @@ import { describe, expect, it } from 'vitest';
 import type { ListView } from '../../src/page/app/lists.ts';
 import { open as openWorkbook } from '../rows/xlsx/workbooks.ts';
 import { holdCalls, openApi } from './support/api.ts';
-import { type AppInTest, download, sampleWorkbook, startAppIn } from './support/apps.ts';
 import { start } from './support/command.ts';
+import { startAppIn } from './support/dashboards.ts';
 import { domains, listOf, openFolder } from './support/folder.ts';
 import { openSmallDisk } from './support/small-disk.ts';
 
 const KEY = 'key-of-the-tests-4711';
 
-async function openStage(begin?: typeof start): Promise<{
-  readonly app: AppInTest;
-  readonly api: Awaited<ReturnType<typeof openApi>>;
-  readonly folder: ReturnType<typeof openFolder>;
-}> {
+async function openStage(begin?: typeof start) {
   const folder = openFolder();
   const api = await openApi({ auth: { scheme: { kind: 'bearer' }, key: KEY } });
   const app = await startAppIn(folder, begin);
@@ -31,7 +27,7 @@ async function openStage(begin?: typeof start): Promise<{
 describe('brandfill app', () => {
   it('goes the whole way with a workbook, and gives it back enriched', async () => {
     const { app, api, folder } = await openStage(start); // its command is run
-    const given = sampleWorkbook();
+    const given = readFileSync('samples/crm-export.xlsx');
     const { value: list } = await app.upload('Kunden „Süd“.xlsx', given);
     expect(list).toMatchObject({ name: 'Kunden „Süd“.xlsx', kind: 'xlsx' });
     const before = api.stats().calls;
@@ -59,7 +55,7 @@ describe('brandfill app', () => {
     await app.post(`lists/${list.id}/fields`, { fields });
     expect(await app.run(list.id)).toMatchObject({ end: 'done', calls: 6 });
     const own = await openWorkbook(given);
-    const made = await openWorkbook(await download(app, `lists/${list.id}/files/out`));
+    const made = await openWorkbook(await app.download(`lists/${list.id}/files/out`));
     const names = own.format.columns;
     expect(made.format.columns.slice(0, names.length)).toEqual(names);
     expect(made.format.columns.slice(-2)).toEqual(['brand_name', 'brand_where']);
@@ -67,7 +63,7 @@ describe('brandfill app', () => {
     const shown = await app.result(list.id);
     expect(shown.columns.slice(-2)).toEqual(['brand_name', 'brand_where']);
     expect(shown.rows).toHaveLength(14);
-    expect((await download(app, `lists/${list.id}/files/failures`)).length).toBeGreaterThan(0);
+    expect((await app.download(`lists/${list.id}/files/failures`)).length).toBeGreaterThan(0);
     expect(shown.rows[0]).toMatchObject({ number: 5, cells: expect.arrayContaining(['00117']) });
     const { command, keyVariable } = shown;
     expect(command).not.toContain(KEY);

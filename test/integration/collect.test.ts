@@ -141,22 +141,17 @@ describe('the files of a collector', () => {
   const line = (name: string): string => `${JSON.stringify({ domain: name })}\n`;
   const PART = 'enriched-2026-11-21T08-00-00-000Z.jsonl.part';
 
-  it.each<[string, (folder: string) => void]>([
-    ['nothing', () => {}],
-    [
-      'lines that did not count',
-      (folder) => writeFileSync(join(folder, PART), `${line('a')}${line('b').slice(0, 7)}`),
-    ],
-    [
-      'a state that was not renamed',
-      (folder) => writeFileSync(join(folder, '.collect.json.new'), '{'),
-    ],
-    [
-      'another file that was finished but not renamed',
-      (folder) =>
+  it.each(
+    Object.entries<(folder: string) => void>({
+      nothing: () => {},
+      'lines that did not count': (folder) =>
+        writeFileSync(join(folder, PART), `${line('a')}${line('b').slice(0, 7)}`),
+      'a state that was not renamed': (folder) =>
+        writeFileSync(join(folder, '.collect.json.new'), '{'),
+      'another file that was finished but not renamed': (folder) =>
         writeFileSync(join(folder, 'failures-2026-11-21T07-00-00-000Z.jsonl.part'), line('c')),
-    ],
-  ])('go on where they counted, when a kill left %s', async (_, leave) => {
+    }),
+  )('go on where they counted, when a kill left %s', async (_, leave) => {
     const folder = openFolder().path;
     const first = await openIn(folder);
     await first.append({ enriched: line('a'), failures: '' }, new Map([['s', '5-0']]));

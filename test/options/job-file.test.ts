@@ -10,56 +10,49 @@ function optionsOf(text: string): object {
 }
 
 describe('a job file', () => {
-  it.each<[string, string, object]>([
-    [
-      'numbers as they were written',
-      'maxCalls: 5000\nprefix: 0012\nfresh: 0',
-      { maxCalls: '5000', prefix: '0012', fresh: '0' },
-    ],
-    ['switches', 'registrable: true\nyes: ${R:-true}', { registrable: true, yes: true }],
-    ['texts in quotes', 'domainColumn: "true"', { domainColumn: 'true' }],
-    ['lists', 'params: [lang=de, page=1]', { params: ['lang=de', 'page=1'] }],
-    [
-      'maps',
-      'headers: { X-Team: crm, X-Level: 2 }',
-      { headers: { 'X-Team': 'crm', 'X-Level': '2' } },
-    ],
-    [
-      'columns by name',
-      'fields: { city: location.city, token: id }',
-      { fields: { city: 'location.city', token: 'id' } },
-    ],
-    [
-      'a byte order mark, anchors, JSON',
-      '\uFEFF{"input": "a.csv", "store": &s "x", "out": *s}',
-      { input: 'jobs/a.csv', store: 'jobs/x', out: 'jobs/x' },
-    ],
-    [
-      'paths from its own folder',
-      'input: ../a.csv\nout: /srv/o.csv\nstore: "-"\napi: ./p.yaml',
-      { input: 'a.csv', out: '/srv/o.csv', store: '-', api: 'jobs/p.yaml' },
-    ],
-    [
-      'names that are no paths',
-      'api: brandfetch\nfields: n=name',
-      { api: 'brandfetch', fields: 'n=name' },
-    ],
-    [
-      'dates in paths',
-      'out: o/{date}-{time}.csv\nschedule: { cron: "@daily", timezone: "${ZONE}" }',
-      { out: 'jobs/o/2026-11-21-210000.csv' },
-    ],
-    [
-      'braces that are no placeholders',
-      'out: "{a,b}-{}-{1f}.csv"',
-      { out: 'jobs/{a,b}-{}-{1f}.csv' },
-    ],
-    [
-      'braces beside variables',
-      'out: $${date}-{date}.csv\nschedule: { cron: "@daily", timezone: UTC }',
-      { out: 'jobs/$2026-11-21-2026-11-21.csv' },
-    ],
-  ])('may have %s', (_, text, options) => {
+  it.each(
+    Object.entries<[string, object]>({
+      'numbers as they were written': [
+        'maxCalls: 5000\nprefix: 0012\nfresh: 0',
+        { maxCalls: '5000', prefix: '0012', fresh: '0' },
+      ],
+      switches: ['registrable: true\nyes: ${R:-true}', { registrable: true, yes: true }],
+      'texts in quotes': ['domainColumn: "true"', { domainColumn: 'true' }],
+      lists: ['params: [lang=de, page=1]', { params: ['lang=de', 'page=1'] }],
+      maps: [
+        'headers: { X-Team: crm, X-Level: 2 }',
+        { headers: { 'X-Team': 'crm', 'X-Level': '2' } },
+      ],
+      'columns by name': [
+        'fields: { city: location.city, token: id }',
+        { fields: { city: 'location.city', token: 'id' } },
+      ],
+      'a byte order mark, anchors, JSON': [
+        '\uFEFF{"input": "a.csv", "store": &s "x", "out": *s}',
+        { input: 'jobs/a.csv', store: 'jobs/x', out: 'jobs/x' },
+      ],
+      'paths from its own folder': [
+        'input: ../a.csv\nout: /srv/o.csv\nstore: "-"\napi: ./p.yaml',
+        { input: 'a.csv', out: '/srv/o.csv', store: '-', api: 'jobs/p.yaml' },
+      ],
+      'names that are no paths': [
+        'api: brandfetch\nfields: n=name',
+        { api: 'brandfetch', fields: 'n=name' },
+      ],
+      'dates in paths': [
+        'out: o/{date}-{time}.csv\nschedule: { cron: "@daily", timezone: "${ZONE}" }',
+        { out: 'jobs/o/2026-11-21-210000.csv' },
+      ],
+      'braces that are no placeholders': [
+        'out: "{a,b}-{}-{1f}.csv"',
+        { out: 'jobs/{a,b}-{}-{1f}.csv' },
+      ],
+      'braces beside variables': [
+        'out: $${date}-{date}.csv\nschedule: { cron: "@daily", timezone: UTC }',
+        { out: 'jobs/$2026-11-21-2026-11-21.csv' },
+      ],
+    }),
+  )('may have %s', (_, [text, options]) => {
     expect(optionsOf(text)).toEqual(options);
   });
 

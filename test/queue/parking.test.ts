@@ -1,8 +1,10 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Chunk } from '../../src/calls/lookup-queue.ts';
 import type { Outcome } from '../../src/calls/outcome.ts';
 import { askAgain, Parking, type Pending } from '../../src/queue/parking.ts';
-import { createFakeClock } from '../support/fake-clock.ts';
+import { createVirtualClock } from '../simulation/virtual-time.ts';
+import { outcomeOf } from '../store/outcomes.ts';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -47,18 +49,18 @@ describe('a pending lookup', () => {
 
 describe('the pending lookups of a run', () => {
   it('are given out again when they are due, and end as what comes then', async () => {
-    const { clock, parking, given, collected, answer } = park();
+    const { advance, parking, given, collected, answer } = park();
     const givingOut = parking.giveOut(async (chunk) => void given.push(chunk), 10);
     await answer({ domain: 'a.com' });
     await answer({ domain: 'b.com', retryAfterMs: 40 * SECOND_MS });
     expect([parking.count, parking.untilMs]).toEqual([2, 40 * SECOND_MS]);
 
-    await clock.advance(15 * SECOND_MS);
+    await advance(15 * SECOND_MS);
     expect(given).toEqual([{ domains: ['a.com'] }]);
     await answer({ domain: 'a.com', status: 'found' });
     expect(collected).toMatchObject([{ domain: 'a.com', status: 'found' }]);
 
-    await clock.advance(25 * SECOND_MS);
+    await advance(25 * SECOND_MS);
     expect(given.at(-1)).toEqual({ domains: ['b.com'] });
     await answer({ domain: 'b.com', status: 'not_found' });
     expect(parking.count).toBe(0);
@@ -67,9 +69,9 @@ describe('the pending lookups of a run', () => {
   });
 
   it('end as pending after the longest time, with the time that the API says', async () => {
-    const { clock, parking, collected, answer } = park({ maxPendingMs: MINUTE_MS });
+    const { advance, parking, collected, answer } = park({ maxPendingMs: MINUTE_MS });
     await answer({ domain: 'a.com', retryAfterMs: 50 * SECOND_MS });
-    await clock.advance(50 * SECOND_MS);
+    await advance(50 * SECOND_MS);
     await answer({ domain: 'a.com', retryAfterMs: 50 * SECOND_MS });
     expect(collected).toMatchObject([{ domain: 'a.com', status: 'pending' }]);
     expect(parking.comeBackAtMs).toBe(100 * SECOND_MS);
@@ -77,11 +79,11 @@ describe('the pending lookups of a run', () => {
   });
 
   it('end with the run when it is stopped', async () => {
-    const { clock, parking, collected, answer, stop } = park();
+    const { advance, parking, collected, answer, stop } = park();
     const givingOut = parking.giveOut(async () => {}, 10);
     await answer({ domain: 'a.com', retryAfterMs: 5 * SECOND_MS });
     await answer({ domain: 'b.com', billedMicros: 7 });
-    await clock.advance(5 * SECOND_MS);
+    await advance(5 * SECOND_MS);
     stop();
     await givingOut;
     await parking.close();
@@ -103,7 +105,7 @@ describe('the pending lookups of a run', () => {
 });
 
 function park(options: { readonly maxPendingMs?: number } = {}) {
-  const clock = createFakeClock();
+  const clock = createVirtualClock();
   const stopping = new AbortController();
   const outstanding = new Set(['a.com', 'b.com']);
   const collected: Outcome[] = [];
@@ -119,24 +121,19 @@ function park(options: { readonly maxPendingMs?: number } = {}) {
     signal: stopping.signal,
   });
   return {
-    clock,
+    advance: async (ms: number) => {
+      await nextTurn(); // in which it begins to wait
+      await clock.pass(clock.sleep(ms, new AbortController().signal));
+    },
     parking,
     given,
     collected,
     stop: () => stopping.abort(),
     answer: async (more: Partial<Outcome>) => {
       asked += 1;
-      const outcome: Outcome = {
-        domain: 'a.com',
-        status: 'pending',
-        reason: 'http_202',
-        httpStatus: 202,
-        attempts: 0,
-        fetchedAtMs: clock.nowMs() + asked / 1_000,
-        json: '',
-        ...more,
-      };
-      await parking.collect([outcome]);
+      const fetchedAtMs = clock.nowMs() + asked / 1_000;
+      const pending = { status: 'pending', reason: 'http_202', attempts: 0, json: '' } as const;
+      await parking.collect([outcomeOf('a.com', { ...pending, fetchedAtMs, ...more })]);
     },
   };
 }

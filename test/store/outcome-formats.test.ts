@@ -120,23 +120,19 @@ describe('an outcome on a line', () => {
     expect(read).toMatchObject({ outcome: { json: json.replaceAll(/[\r\n]+/g, ' ') } });
   });
 
-  it.each([
-    ['', 'it is no JSON object'],
-    ['{}', "'api' is missing or not as exported"],
-    ['{"api":"a","domain":"a.com","status":"lost"}', "'status' is missing or not as exported"],
-    [
-      '{"api":"a","domain":"a.com","status":"failed","attempts":1,"fetched_at":"today"}',
-      "'fetched_at' is missing or not as exported",
-    ],
-    [
-      '{"api":"a","domain":"a.com","status":"found","attempts":1,"fetched_at":"2026-11-21T00:00:00Z"}',
-      "'answer' is missing or not as exported",
-    ],
-    [
-      '{"api":"a","domain":"a.com","status":"found","attempts":1,"answer":{"a":1},"fetched_at":"2026-11-21T00:00:00Z"}',
-      "'answer' is missing or not as exported",
-    ],
-  ])('is refused when it is none: %s', (line, why) => {
+  it.each(
+    Object.entries({
+      '': 'it is no JSON object',
+      '{}': "'api' is missing or not as exported",
+      '{"api":"a","domain":"a.com","status":"lost"}': "'status' is missing or not as exported",
+      '{"api":"a","domain":"a.com","status":"failed","attempts":1,"fetched_at":"today"}':
+        "'fetched_at' is missing or not as exported",
+      '{"api":"a","domain":"a.com","status":"found","attempts":1,"fetched_at":"2026-11-21T00:00:00Z"}':
+        "'answer' is missing or not as exported",
+      '{"api":"a","domain":"a.com","status":"found","attempts":1,"answer":{"a":1},"fetched_at":"2026-11-21T00:00:00Z"}':
+        "'answer' is missing or not as exported",
+    }),
+  )('is refused when it is none: %s', (line, why) => {
     expect(parseOutcomeLine(line)).toBe(why);
   });
 });

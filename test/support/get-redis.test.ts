@@ -40,50 +40,45 @@ describe('a Redis for the tests', () => {
   const ALL = ['redis-server', 'apt-get', 'docker'];
   const NAMED = { BRANDFILL_TEST_REDIS: 'redis://:secret@localhost:7000/3' };
 
-  it.each<[string, Machine, RedisSource, string]>([
-    [
-      'that is installed',
-      { has: ALL, env: NAMED, isRoot: true },
-      { program: '/bin/redis-server' },
-      'uses /bin/redis-server',
-    ],
-    [
-      'that is installed as Valkey',
-      { has: ['valkey-server'] },
-      { program: '/bin/valkey-server' },
-      'uses /bin/valkey-server',
-    ],
-    [
-      'that runs, without its password',
-      { has: ['apt-get'], env: NAMED, isRoot: true },
-      { url: NAMED.BRANDFILL_TEST_REDIS },
-      'uses the one at localhost:7000, which BRANDFILL_TEST_REDIS names',
-    ],
-    [
-      'from Alpine',
-      { has: ['apk'], isRoot: true, brings: ['redis-server'] },
-      { program: '/bin/redis-server' },
-      'none is installed; installs one: apk add --quiet redis',
-    ],
-    [
-      'from Fedora',
-      { has: ['dnf', 'docker'], isRoot: true, brings: ['valkey-server'] },
-      { program: '/bin/valkey-server' },
-      'none is installed; installs one: dnf install --quiet -y /usr/bin/redis-server',
-    ],
-    [
-      'from Debian, whose lists are old',
-      { has: ['apt-get'], isRoot: true, brings: ['redis-server'], fails: ['apt-get update'] },
-      { program: '/bin/redis-server' },
-      `none is installed; installs one: ${APT}`,
-    ],
-    [
-      'as on a new machine',
-      { has: ALL, env: { ...NAMED, BRANDFILL_TEST_FRESH: '1' }, isRoot: true },
-      { program: '/bin/redis-server' },
-      `none is installed; installs one: ${APT}`,
-    ],
-  ])('%s', async (_, machine, source, line) => {
+  it.each(
+    Object.entries<[Machine, RedisSource, string]>({
+      'that is installed': [
+        { has: ALL, env: NAMED, isRoot: true },
+        { program: '/bin/redis-server' },
+        'uses /bin/redis-server',
+      ],
+      'that is installed as Valkey': [
+        { has: ['valkey-server'] },
+        { program: '/bin/valkey-server' },
+        'uses /bin/valkey-server',
+      ],
+      'that runs, without its password': [
+        { has: ['apt-get'], env: NAMED, isRoot: true },
+        { url: NAMED.BRANDFILL_TEST_REDIS },
+        'uses the one at localhost:7000, which BRANDFILL_TEST_REDIS names',
+      ],
+      'from Alpine': [
+        { has: ['apk'], isRoot: true, brings: ['redis-server'] },
+        { program: '/bin/redis-server' },
+        'none is installed; installs one: apk add --quiet redis',
+      ],
+      'from Fedora': [
+        { has: ['dnf', 'docker'], isRoot: true, brings: ['valkey-server'] },
+        { program: '/bin/valkey-server' },
+        'none is installed; installs one: dnf install --quiet -y /usr/bin/redis-server',
+      ],
+      'from Debian, whose lists are old': [
+        { has: ['apt-get'], isRoot: true, brings: ['redis-server'], fails: ['apt-get update'] },
+        { program: '/bin/redis-server' },
+        `none is installed; installs one: ${APT}`,
+      ],
+      'as on a new machine': [
+        { has: ALL, env: { ...NAMED, BRANDFILL_TEST_FRESH: '1' }, isRoot: true },
+        { program: '/bin/redis-server' },
+        `none is installed; installs one: ${APT}`,
+      ],
+    }),
+  )('%s', async (_, [machine, source, line]) => {
     expect(await getThere(machine)).toMatchObject({ source, said: [line] });
   });
 
