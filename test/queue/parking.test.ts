@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Chunk } from '../../src/calls/lookup-queue.ts';
 import type { Outcome } from '../../src/calls/outcome.ts';
@@ -122,8 +121,9 @@ function park(options: { readonly maxPendingMs?: number } = {}) {
   });
   return {
     advance: async (ms: number) => {
-      await nextTurn(); // in which it begins to wait
-      await clock.pass(clock.sleep(ms, new AbortController().signal));
+      const { signal } = new AbortController();
+      await clock.pass(clock.sleep(ms, signal));
+      await clock.pass(clock.sleep(0, signal)); // and what is due by then
     },
     parking,
     given,
