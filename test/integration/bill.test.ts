@@ -2,19 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { playProfile } from '../../src/profile/play.ts';
 import { parseProfile } from '../../src/profile/read-profile.ts';
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
-import type { Sandbox } from '../../src/sandbox/server.ts';
 import { useDatabase } from '../support/redis.ts';
 import { openApi, openServer } from './support/api.ts';
 import { runHere, start, startHere, summaryOf } from './support/command.ts';
-import {
-  column,
-  domains,
-  type Folder,
-  listOf,
-  openFolder,
-  openList,
-  rowsOf,
-} from './support/folder.ts';
+import { column, openList, rowsOf } from './support/folder.ts';
 import { openStage } from './support/queue-stage.ts';
 
 /** An API that bills ten credits for a record and for saying that it is at work, and nothing else. */
@@ -29,22 +20,10 @@ samples:
   - { status: 202, means: pending }
 `;
 
-interface Billed {
-  readonly api: Sandbox;
-  readonly folder: Folder;
-  readonly args: readonly string[];
-}
-
-async function openBilled(
-  rows: number,
-  profile = PROFILE,
-  options: SandboxOptions = {},
-): Promise<Billed> {
-  const folder = openFolder();
-  folder.write('acme.yaml', profile);
-  folder.write('list.csv', listOf(domains(rows)));
-  const played = playProfile(parseProfile('acme.yaml', profile));
-  const api = await openApi({ ...options, api: played });
+async function openBilled(rows: number) {
+  const folder = openList(rows);
+  folder.write('acme.yaml', PROFILE);
+  const api = await openApi({ api: playProfile(parseProfile('acme.yaml', PROFILE)) });
   const args = ['enrich', 'list.csv', '--api', 'acme.yaml', '--base-url', api.url];
   return { api, folder, args };
 }
@@ -130,9 +109,8 @@ async function useFive(costOf: (call: number) => number = () => 5) {
     response.setHeader('x-credits-used', String(cost));
     setTimeout(() => response.end(JSON.stringify({ name: target, domain: target.slice(3) })), 5);
   });
-  const folder = openFolder();
+  const folder = openList(400);
   folder.write('five.yaml', FIVE.replace('http://127.0.0.1:9', url));
-  folder.write('list.csv', listOf(domains(400)));
   return { folder, billed: () => billed };
 }
 

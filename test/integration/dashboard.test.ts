@@ -1,40 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/server.ts';
 import { openApi, untilSilent } from './support/api.ts';
-import { runHere, type Started, start, startHere } from './support/command.ts';
+import { type CommandOptions, runHere, startHere } from './support/command.ts';
 import { askRun, readBoard, signIn, statusOf } from './support/dashboards.ts';
 import { openList } from './support/folder.ts';
 
-interface Stage {
-  readonly api: Sandbox;
-  readonly running: Started;
-  /** Where the dashboard is. */
-  readonly url: string;
-}
-
-interface StageOptions {
-  readonly begin?: typeof start | typeof startHere;
-  readonly env?: Readonly<Record<string, string>>;
-}
-
 const TOKEN = 'correct-horse-battery';
 
-async function openStage(
-  flags: readonly string[] = [],
-  { begin = startHere, env = {} }: StageOptions = {},
-): Promise<Stage> {
+/** A run that shows a dashboard, and where that is. */
+async function openStage(flags: readonly string[] = [], env: CommandOptions['env'] = {}) {
   const api = await openApi({ latencyMs: 50 });
   const folder = openList(2_000);
   const args = ['enrich', 'list.csv', '--base-url', api.url, '--yes', '--concurrency', '4'];
-  const running = await begin([...args, '--listen', '0', ...flags], { cwd: folder.path, env });
-  return { api, running, url: findUrl(await running.shows(' to make')) };
-}
-
-function findUrl(stderr: string): string {
-  const [, url] = /Listening on (\S+) for the dashboard/.exec(stderr) ?? [];
-  if (url === undefined) throw new Error(`no address in ${stderr}`);
-  return url;
+  const running = startHere([...args, '--listen', '0', ...flags], { cwd: folder.path, env });
+  const shown = await running.shows(' to make');
+  const [, url = ''] = /Listening on (\S+) for the dashboard/.exec(shown) ?? [];
+  return { api, running, url };
 }
 
 describe('enrich --listen', () => {
@@ -59,11 +40,8 @@ describe('enrich --listen', () => {
   });
 
   it('lets only those in who have the token', async () => {
-    // The page is in the build alone.
-    const { url } = await openStage(['--listen', '0.0.0.0:0'], {
-      begin: start,
-      env: { BRANDFILL_DASHBOARD_TOKEN: TOKEN },
-    });
+    const env = { BRANDFILL_DASHBOARD_TOKEN: TOKEN };
+    const { url } = await openStage(['--listen', '0.0.0.0:0'], env);
     const here = url.replace('0.0.0.0', '127.0.0.1');
     for (const path of ['/', '/api/events', '/main.js', '/queues']) {
       expect(await statusOf(here + path), path).toBe(path === '/queues' ? 404 : 401);

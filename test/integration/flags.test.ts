@@ -90,17 +90,3 @@ it('--fresh, --fresh-not-found and --refresh say what is asked again, and --stor
   expect(await calls('--refresh')).toBe(2);
   expect(await calls()).toBe(0);
 });
-
-it('--dry-run shows the plan, calls nothing and leaves nothing; --json has it on standard output', async () => {
-  const folder = openList('name,domain\nA,acme.com\nB,acme.com\nC,bolt.com\nD,n/a\n');
-  const api = await openScripted({});
-  const ended = await enrichHere(folder, api.url, '--dry-run');
-  expect(ended).toMatchObject({ code: 0, stdout: '' });
-  expect(ended.stderr).toMatch(/rows {5}4\n {2}unique {3}2 domains\n {2}invalid {2}1 row: /);
-  expect(ended.stderr).toContain('  calls    2 to make');
-  expect([api.stats().calls, folder.names(), folder.hasStore()]).toEqual([0, ['list.csv'], false]);
-  await enrichHere(folder, api.url, '--max-calls', '1');
-  const { stdout } = await enrichHere(folder, api.url, '--dry-run', '--json');
-  const plan = { rows: 4, uniqueDomains: 2, freshDomains: 1, lookups: 1 };
-  expect(JSON.parse(stdout)).toMatchObject(plan);
-});

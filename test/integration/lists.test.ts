@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { encode } from 'iconv-lite';
 import { describe, expect, it } from 'vitest';
 import { openScripted } from './support/api.ts';
 import { builtCommand } from './support/build.ts';
-import { ENVIRONMENT, enrichHere, run, runHere } from './support/command.ts';
+import { ENVIRONMENT, enrichHere, run } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
 import {
   column,
@@ -103,21 +103,5 @@ describe('a list', () => {
       const { stdout } = await promisify(execFile)('bash', args, options);
       expect(column(rowsOf(stdout), 'brand_name')).toEqual(['Acme']);
     }
-  });
-});
-
-describe('a list that cannot be used', () => {
-  const url = 'http://127.0.0.1:9';
-  it('is one that is not there, a folder, or without what was named', async () => {
-    const folder = openList('name,domain\nA,acme.com\n');
-    mkdirSync(folder.at('folder.csv'));
-    folder.write('list.jsonl', '{"name":"A","domain":"acme.com"}\n{"name":"B"}\n');
-    const enrich = (...args: readonly string[]) =>
-      runHere(['enrich', ...args, '--base-url', url], { cwd: folder.path });
-    expectRefusal(await enrich('none.csv'), /none\.csv.*no such file/);
-    expectRefusal(await enrich('folder.csv'), /folder\.csv.*folder/);
-    const missing = /Cannot find the column 'web' in list.*name, domain/;
-    expectRefusal(await enrich('list.csv', '--domain-column', 'web'), missing);
-    expectRefusal(await enrich('list.jsonl', '--domain-column', 'web'), missing);
   });
 });

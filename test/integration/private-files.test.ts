@@ -18,7 +18,7 @@ import { isLeftOut } from '../support/left-out.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 import { openApi, openScripted } from './support/api.ts';
 import { enrichHere, runHere } from './support/command.ts';
-import { type Folder, openFolder, openList } from './support/folder.ts';
+import { openFolder, openList } from './support/folder.ts';
 import { answers, FLAGS, openPictureApi, pages } from './support/pictures.ts';
 
 const STRANGER = 4711;
@@ -31,13 +31,7 @@ beforeEach(() => {
 
 const LIST = 'domain\na.com\nnone.com\n';
 
-interface Runs {
-  readonly folder: Folder;
-  /** A run that writes every kind of file there is. */
-  enrich(input: string, ...more: string[]): Promise<void>;
-}
-
-async function openRuns(): Promise<Runs> {
+async function openRuns() {
   const folder = openFolder();
   const api = await openPictureApi(
     (url) => ({ ...answers({ 'a.com': `${url}/a.png` }), 'none.com': { status: 404 } }),
@@ -46,7 +40,8 @@ async function openRuns(): Promise<Runs> {
   const flags = ['--base-url', api.url, ...FLAGS];
   return {
     folder,
-    enrich: async (input, ...more) => {
+    /** A run that writes every kind of file there is. */
+    enrich: async (input: string, ...more: readonly string[]) => {
       const ended = await runHere(['enrich', input, ...flags, ...more], { cwd: folder.path });
       expect(ended).toMatchObject({ code: 0 });
     },

@@ -1,7 +1,7 @@
-import { chmodSync, existsSync, mkdirSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { openScripted, openServer } from './support/api.ts';
-import { type Ended, enrichHere, runHere, summaryOf } from './support/command.ts';
+import { type CommandOptions, enrichHere, runHere, summaryOf } from './support/command.ts';
 import { type Folder, LIST, openList } from './support/folder.ts';
 import { expectRefusal } from './support/refusals.ts';
 
@@ -13,13 +13,7 @@ function openJob(text: string): Folder {
   return folder;
 }
 
-type RunJob = (
-  folder: Folder,
-  flags?: readonly string[],
-  env?: Readonly<Record<string, string>>,
-) => Promise<Ended>;
-
-const runJob: RunJob = (folder, flags = [], env = {}) =>
+const runJob = (folder: Folder, flags: readonly string[] = [], env: CommandOptions['env'] = {}) =>
   runHere(['run', 'jobs/job.yaml', ...flags], { cwd: folder.path, env });
 
 describe('brandfill run', () => {
@@ -44,31 +38,21 @@ describe('brandfill run', () => {
   });
 
   it.each([
-    [0o644, undefined],
-    [0o646, 'every user of this machine can change it'],
-  ])('warns of a file that others can change: %o', async (mode, warning) => {
+    ['jobs/job.yaml', 'as jobs/job\\.yaml says, and'],
+    [
+      'jobs/own.yaml',
+      'A profile names a credential and where it is sent, as \\S*own\\.yaml does, and',
+    ],
+  ])('warns of a file that others can change: %s', async (name, told) => {
     const api = await openScripted({});
-    const folder = openJob(`{ input: ../list.csv, baseUrl: ${api.url}, out: out.csv }`);
-    chmodSync(folder.at('jobs/job.yaml'), mode);
+    const folder = openJob('{ input: ../list.csv, api: own.yaml, out: out.csv }');
+    folder.write('jobs/own.yaml', `request: { baseUrl: "${api.url}" }`);
     const { code, stderr } = await runJob(folder);
-    expect(code).toBe(0);
-    if (warning === undefined) expect(stderr).not.toContain('read it before you run it');
-    else
-      expect(stderr).toContain(`as jobs/job.yaml says, and ${warning}: read it before you run it`);
-  });
-
-  it('warns of a profile that others can change, for that says where the credential goes', async () => {
-    const api = await openScripted({});
-    const folder = openJob(`{ input: ../list.csv, api: own.yaml, out: out.csv }`);
-    const profile = `{ request: { baseUrl: ${api.url}, path: '/v1/brand?domain={domain}' } }`;
-    chmodSync(folder.write('jobs/own.yaml', profile), 0o646);
-    const { code, stderr } = await runJob(folder);
-    expect(code).toBe(0);
-    expect(stderr).toMatch(
-      /A profile names a credential and where it is sent, as \S*own\.yaml does, and every user of this machine can change it/,
+    expect([code, stderr]).toEqual([0, expect.not.stringMatching(/can change it/)]);
+    chmodSync(folder.at(name), 0o646);
+    expect((await runJob(folder)).stderr).toMatch(
+      new RegExp(`${told} every user of this machine can change it`),
     );
-    chmodSync(folder.at('jobs/own.yaml'), 0o644);
-    expect((await runJob(folder)).stderr).not.toContain('A profile names');
   });
 
   it('takes flags before the file, the file before the environment, that before the defaults', async () => {
@@ -116,11 +100,15 @@ describe('brandfill run', () => {
     const folder = openJob(
       `input: ../list.csv\nbaseUrl: ${api.url}\nonFinish: { command: touch told }`,
     );
-    const ended = await runJob(folder, ['--dry-run', '--json']);
-    expect(JSON.parse(ended.stdout)).toMatchObject({ rows: 2, lookups: 2 });
-    expect(api.stats().calls).toBe(0);
-    expect(folder.names()).toEqual(['jobs', 'list.csv']);
-    expect(existsSync(folder.at('jobs/told'))).toBe(false);
+    const dry = await runJob(folder, ['--dry-run']);
+    expect(dry).toMatchObject({ code: 0, stdout: '' });
+    expect(dry.stderr).toContain('  calls    2 to make');
+    expect([api.stats().calls, folder.names()]).toEqual([0, ['jobs', 'list.csv']]);
+    expect(readdirSync(folder.at('jobs'))).toEqual(['job.yaml']);
+    await runJob(folder, ['--max-calls', '1']);
+    const { stdout } = await runJob(folder, ['--dry-run', '--json']);
+    const plan = { rows: 2, uniqueDomains: 2, freshDomains: 1, lookups: 1 };
+    expect(JSON.parse(stdout)).toMatchObject(plan);
   });
 
   it.each([

@@ -6,7 +6,7 @@ import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { judge } from '../../src/watch/describe.ts';
 import { createStatusCounts } from '../../src/watch/run-view.ts';
 import { openApi, openScripted } from './support/api.ts';
-import { type Ended, runHere, startHere } from './support/command.ts';
+import { runHere, startHere } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 
 const ANSWER = {
@@ -16,32 +16,20 @@ const ANSWER = {
   links: [{ u: 1 }],
 };
 
-interface Tried {
-  readonly calls: () => number;
-  try(...flags: readonly string[]): Promise<Ended>;
-  readonly folder: ReturnType<typeof openFolder>;
-  readonly url: string;
-}
-
 /** A folder in which `brandfill try` asks an API that says this of a.com. */
-async function openTrial(reply: SandboxReply | (() => SandboxReply)): Promise<Tried> {
-  const api = await openApi({
-    respond: () => (typeof reply === 'function' ? reply() : reply),
-  });
+async function openTrial(reply: SandboxReply) {
+  const api = await openApi({ respond: () => reply });
   const folder = openFolder();
   return {
     folder,
     url: api.url,
     calls: () => api.stats().calls,
-    try: (...flags) => runHere(['try', ...flags, '--base-url', api.url], { cwd: folder.path }),
+    try: (...flags: readonly string[]) =>
+      runHere(['try', ...flags, '--base-url', api.url], { cwd: folder.path }),
   };
 }
 
 /** What was said, without what depends on the time it took. */
-function said({ stdout, stderr }: Ended): string {
-  return withoutTimes(stdout + stderr);
-}
-
 function withoutTimes(text: string): string {
   return text
     .replaceAll(/\d+(\.\d+)? (ms|s|min)\b/g, 'SOME TIME')
@@ -53,7 +41,7 @@ describe('brandfill try', () => {
     const trial = await openTrial({ body: ANSWER });
     const first = await trial.try('HTTPS://www.A.com/x');
     expect(first).toMatchObject({ code: 0, stderr: '' });
-    expect(said(first)).toBe(
+    expect(withoutTimes(first.stdout)).toBe(
       `'HTTPS://www.A.com/x' is looked up as a.com.
 a.com: found (200). 1 call, SOME TIME.
 
@@ -70,7 +58,7 @@ To choose columns: --fields NAME=JMESPath,NAME=JMESPath,… (docs/columns.md).
 `,
     );
     const again = await trial.try('a.com');
-    expect(said(again)).toContain(
+    expect(withoutTimes(again.stdout)).toContain(
       'a.com: found (200). From the store, fetched SOME TIME ago (THEN); no call was made. --refresh asks again.\n',
     );
     expect(trial.calls()).toBe(1);
@@ -105,7 +93,9 @@ To choose columns: --fields NAME=JMESPath,NAME=JMESPath,… (docs/columns.md).
     const one = await openTrial({ status: 404, body: { error: 'none' } });
     const alone = await one.try('a.com');
     expect(alone.code).toBe(0);
-    expect(said(alone)).toContain('a.com: not found (404). The API does not know the domain');
+    expect(withoutTimes(alone.stdout)).toContain(
+      'a.com: not found (404). The API does not know the domain',
+    );
     const two = await openApi({ respond: () => ({ body: ANSWER }) });
     for (const [name, url] of [
       ['one', one.url],
@@ -116,7 +106,7 @@ To choose columns: --fields NAME=JMESPath,NAME=JMESPath,… (docs/columns.md).
     const both = await runHere(['try', 'a.com', '--api', 'one.yaml,two.yaml', '--refresh'], {
       cwd: one.folder.path,
     });
-    expect(said(both)).toContain('a.com: found (200). 2 calls');
+    expect(withoutTimes(both.stdout)).toContain('a.com: found (200). 2 calls');
   });
 
   it('shows nothing that controls a terminal', async () => {

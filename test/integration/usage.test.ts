@@ -4,7 +4,8 @@ import { openFolder, openList } from './support/folder.ts';
 import { expectRefusal } from './support/refusals.ts';
 
 const ENRICH = ['enrich', 'list.csv'];
-const ASKED = [...ENRICH, '--base-url', 'http://127.0.0.1:9'];
+const TO = ['--base-url', 'http://127.0.0.1:9'];
+const ASKED = [...ENRICH, ...TO];
 const LOGIN = 'http://user:s3cret@example.com';
 
 describe('a usage error', () => {
@@ -16,6 +17,9 @@ describe('a usage error', () => {
     [['add', ''], /^brandfill: Cannot use <input>: expected XLSX, CSV/],
     [[...ENRICH, '--speed', '9'], /--speed/],
     [['enrch', 'list.csv'], /enrch/],
+    [['enrich', 'none.csv', ...TO], /none\.csv.*no such file/],
+    [['enrich', '/tmp', ...TO], /\/tmp.*folder/],
+    [[...ASKED, '--domain-column', 'web'], /Cannot find the column 'web' in list.*name, domain/],
     [[...ASKED, '--out'], /--out/],
     [[...ASKED, 'second.csv'], /argument/],
     [[...ENRICH, '--base-url', LOGIN], /it holds a user name or password/],
