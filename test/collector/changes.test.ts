@@ -5,7 +5,8 @@ import {
   openChanges,
 } from '../../src/collector/changes.ts';
 import type { JoinedRow } from '../../src/collector/joined-row.ts';
-import type { ReportedRows } from '../../src/store/reported.ts';
+import { useStore } from '../store/outcomes.ts';
+import { useTempFolder } from '../support/temp-folder.ts';
 
 const DOMAIN = columnAt('domain', ({ domain }) => domain);
 const NAME = columnAt('name', ({ values }) => textOf(values[0]));
@@ -25,24 +26,6 @@ function rowOf(row: Partial<JoinedRow>): JoinedRow {
   return { ...own, ...answered, domain: 'a.com', fetchedAtMs: 1, values: ['Acme', 'Ulm'], ...row };
 }
 
-/** What the store keeps of one output: only what was committed counts. */
-function openMemory() {
-  const rows = new Map<string, Uint8Array>();
-  const open = (): ReportedRows => {
-    const staged: (() => void)[] = [];
-    return {
-      find: (key) => rows.get(key),
-      keys: () => rows.keys(),
-      put: (key, value) => staged.push(() => rows.set(key, value)),
-      remove: (key) => staged.push(() => rows.delete(key)),
-      commit: async () => {
-        for (const change of staged) change();
-      },
-    };
-  };
-  return { rows, open };
-}
-
 interface Night {
   readonly columns?: readonly ComparedColumn[];
   readonly reportsColumns?: boolean;
@@ -52,8 +35,8 @@ interface Night {
   readonly isDone?: boolean;
 }
 
-function openNights() {
-  const { rows: kept, open } = openMemory();
+async function openNights() {
+  const store = await useStore(useTempFolder());
   /** What a run reports of its rows: `new`, the columns that changed, or nothing. */
   const night = async (
     rows: readonly Partial<JoinedRow>[],
@@ -64,7 +47,7 @@ function openNights() {
       isDone = true,
     }: Night = {},
   ): Promise<readonly string[]> => {
-    const changes = openChanges({ reported: open(), columns, reportsColumns });
+    const changes = openChanges({ reported: store.reported('out'), columns, reportsColumns });
     for (const row of leftOut) changes.keep(rowOf(row));
     const found = rows.map((row) => changes.find(rowOf(row)));
     if (isDone) await changes.commit();
@@ -75,12 +58,12 @@ function openNights() {
     });
     return said;
   };
-  return { night, kept };
+  return { night, keys: () => [...store.reported('out').keys()] };
 }
 
 describe('what is reported of rows, night after night,', () => {
   it('is each of them once, then the columns that changed, then nothing', async () => {
-    const { night } = openNights();
+    const { night } = await openNights();
     const two = { domain: 'b.com', values: ['Bolt', ''] };
     expect(await night([{}, two])).toEqual(['new', 'new']);
     expect(await night([two, {}])).toEqual(['', '']);
@@ -91,7 +74,7 @@ describe('what is reported of rows, night after night,', () => {
   it.each(['failed', 'stale', 'skipped', 'pending'] as const)(
     'is nothing of a row that is %s, whose next answer is compared with the last one',
     async (status) => {
-      const { night } = openNights();
+      const { night } = await openNights();
       await night([{}]);
       const away = { status, values: [undefined, undefined] };
       expect(await night([away, { ...away, domain: 'b.com' }])).toEqual(['', '']);
@@ -100,7 +83,7 @@ describe('what is reported of rows, night after night,', () => {
   );
 
   it('is that a row lost its domain, if it was reported before and has a key', async () => {
-    const { night } = openNights();
+    const { night } = await openNights();
     const invalid = { status: 'invalid', domain: '', values: [] } as const;
     await night([{ key: 'k1' }]);
     expect(await night([{ ...invalid, key: 'k1' }, { ...invalid, key: 'k2' }, invalid])).toEqual([
@@ -112,7 +95,7 @@ describe('what is reported of rows, night after night,', () => {
   });
 
   it('is kept of rows that a night leaves out, in their order', async () => {
-    const { night } = openNights();
+    const { night } = await openNights();
     const other = { domain: 'b.com' };
     const second = { values: ['X'] };
     await night([{}, second, other, { key: 'k', domain: '' }]);
@@ -124,12 +107,12 @@ describe('what is reported of rows, night after night,', () => {
   });
 
   it('is said of each of several rows of a domain by itself, in their order', async () => {
-    const { night, kept } = openNights();
+    const { night, keys } = await openNights();
     const other = { domain: 'b.com' };
     await night([{}, other, {}]);
     expect(await night([{}, {}, other, {}])).toEqual(['', '', '', 'new']);
     expect(await night([{ values: ['X'] }])).toEqual(['name;city']);
-    expect([...kept.keys()]).toEqual(['d a.com', 'columns']);
+    expect(keys().toSorted()).toEqual(['columns', 'd a.com']);
     expect(await night([{ values: ['X'] }, other, { key: 'a.com' }])).toEqual(['', 'new', 'new']);
   });
 
@@ -137,7 +120,7 @@ describe('what is reported of rows, night after night,', () => {
     [true, ['city', '']],
     [false, ['', '']],
   ])('is that the API dropped a column, where it did (%s), once', async (reportsColumns, said) => {
-    const { night } = openNights();
+    const { night } = await openNights();
     const two = { domain: 'b.com', values: ['Bolt'] };
     await night([{}, two]);
     const narrower = { columns: [DOMAIN, NAME], reportsColumns };
@@ -147,7 +130,7 @@ describe('what is reported of rows, night after night,', () => {
   });
 
   it('goes by the own cells of a row where a column does, also with the same answer', async () => {
-    const { night } = openNights();
+    const { night } = await openNights();
     const filled = columnAt('Industry', ({ fills }) => fills && textOf(fills[0]));
     const columns = [DOMAIN, filled];
     await night([{ fills: ['Retail'] }], { columns });
@@ -158,7 +141,7 @@ describe('what is reported of rows, night after night,', () => {
   });
 
   it('is what changed among the values without a column, while the columns are the same', async () => {
-    const { night } = openNights();
+    const { night } = await openNights();
     const rest = (beside: string): ComparedColumn => ({
       ...columnAt('json', ({ reason }) => reason),
       beside,
@@ -175,7 +158,7 @@ describe('what is reported of rows, night after night,', () => {
   });
 
   it('is reported again where the last run came to no end', async () => {
-    const { night } = openNights();
+    const { night } = await openNights();
     await night([{}], { isDone: false });
     expect(await night([{}])).toEqual(['new']);
     await night([{ values: ['X'] }], { isDone: false });

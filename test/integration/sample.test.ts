@@ -1,18 +1,11 @@
 import { cpSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { enrich } from '../../src/index.ts';
+import { type EnrichOptions, enrich } from '../../src/index.ts';
 import { describeEnd } from '../../src/watch/describe.ts';
 import { openApi } from './support/api.ts';
 import { summaryOf } from './support/command.ts';
 import { domains, listOf, openList } from './support/folder.ts';
 import { openStage } from './support/queue-stage.ts';
-
-interface Given {
-  readonly sample?: number;
-  readonly maxCalls?: number;
-  readonly out?: string;
-  readonly input?: string;
-}
 
 /** Runs over a list, with what the API was asked. */
 async function openListOf(text: string) {
@@ -24,7 +17,10 @@ async function openListOf(text: string) {
     },
   });
   const folder = openList(text);
-  const run = async ({ input = 'list.csv', ...more }: Given) => {
+  const run = async ({
+    input = 'list.csv',
+    ...more
+  }: Partial<EnrichOptions & { input: string }>) => {
     const files = { input: folder.at(input), store: folder.at('.brandfill') };
     return await enrich({ ...files, baseUrl: api.url, price: 0.5, ...more });
   };

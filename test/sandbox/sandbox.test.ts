@@ -3,10 +3,19 @@ import type { SandboxAuth } from '../../src/sandbox/auth.ts';
 import { createBrandAnswer, hashText } from '../../src/sandbox/brand-answer.ts';
 import { latencyOf } from '../../src/sandbox/brand-endpoint.ts';
 import type { SandboxOptions, SandboxReply } from '../../src/sandbox/options.ts';
-import { findLogo, startSandbox } from '../../src/sandbox/server.ts';
+import { findLogo, type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
 import { openApi } from '../integration/support/api.ts';
 import { domains as createDomains } from '../integration/support/folder.ts';
-import { ask, askAll, get, openCall } from './sandboxes.ts';
+
+/** What came of a call. */
+async function get(url: string, init?: RequestInit) {
+  const response = await fetch(url, init);
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+/** Asks the sandbox about a domain. */
+const ask = ({ url }: Sandbox, domain: string, init?: RequestInit) =>
+  get(`${url}/v1/brand?domain=${encodeURIComponent(domain)}`, init);
 
 it.each([
   ['xn--mller-kva.de', 'Müller GmbH'],
@@ -180,7 +189,8 @@ describe('stats', () => {
       respond: (domain, call) =>
         domain === 'r.com' ? { status: statuses[call - 1] ?? 404 } : undefined,
     });
-    await askAll(sandbox, ['a.com', 'b.com', 'c.com', 'b.com', '', 'nonsense']);
+    const asked = ['a.com', 'b.com', 'c.com', 'b.com', '', 'nonsense'];
+    await Promise.all(asked.map((domain) => ask(sandbox, domain)));
     for (const _ of statuses) await ask(sandbox, 'r.com');
     expect(sandbox.callsOf('r.com')).toEqual({ calls: 3, answered: 1, faulted: 1, throttled: 1 });
     expect(sandbox.stats()).toMatchObject({
@@ -199,8 +209,12 @@ describe('stats', () => {
 
   it('count a call whose caller left as abandoned', async () => {
     const sandbox = await openApi({ latencyMs: 60_000 });
-    await (await openCall(sandbox, 'a.com')).leave();
-    expect(sandbox.stats()).toMatchObject({ abandoned: 1, concurrency: { now: 0 } });
+    const leaving = new AbortController();
+    const call = ask(sandbox, 'a.com', { signal: leaving.signal });
+    await expect.poll(() => sandbox.stats().concurrency.now).toBe(1);
+    leaving.abort();
+    await expect(call).rejects.toThrow();
+    await expect.poll(sandbox.stats).toMatchObject({ abandoned: 1, concurrency: { now: 0 } });
     expect(sandbox.callsOf('a.com')).toMatchObject({ calls: 1, answered: 0 });
   });
 });

@@ -1,5 +1,5 @@
 import { open } from 'lmdb';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import type { CallLedger, CallsPer } from '../../src/calls/budget.ts';
 import type { OutcomeStore } from '../../src/store/store.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
@@ -107,20 +107,4 @@ it('a run has what it left for a week, and what a domain has cost', async () => 
   expect(await open().take(1, undefined, never)).toMatchObject({ count: 100, each: undefined });
   await store.forgetCalls(['run', 'other']);
   expect((await open().read()).taken).toBe(0);
-});
-
-const LOGO = { file: 'a.com.png', sizeBytes: 70, mark: 'x' };
-
-it('notes of logos are kept by API and domain, for every process on the store', async () => {
-  const folder = useTempFolder();
-  const one = await openStore(folder, 'one', { isBeside: true });
-  const other = await openStore(folder, 'other', { isBeside: true });
-  expect(one.logos.find('a.com')).toBeUndefined();
-  await one.logos.put('a.com', { saved: LOGO, atMs: 1 });
-  await other.logos.put('a.com', { missing: { reason: 'http_404', mark: 'y:1' }, atMs: 2 });
-  await Promise.all([one.close(), other.close()]);
-  const again = await openStore(folder, 'one', { isBeside: true });
-  onTestFinished(() => again.close());
-  expect(again.logos.find('a.com')).toEqual({ saved: LOGO, missing: undefined, atMs: 1 });
-  expect(again.logos.find('b.com')).toBeUndefined();
 });

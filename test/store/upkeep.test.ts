@@ -93,6 +93,7 @@ describe('pruning', () => {
     expect(namesIn()).toEqual([...left, 'one old.com failed']);
     expect(one.logos.find('old.com')).toBeUndefined();
     expect(one.logos.find('new.com')?.saved).toEqual(LOGO);
+    expect(two.logos.find('new.com')).toBeUndefined();
   });
 });
 

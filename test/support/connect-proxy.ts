@@ -1,19 +1,10 @@
 import { connect, type Socket } from 'node:net';
 import { useTcpServer } from './servers.ts';
 
-/** A proxy that makes tunnels (CONNECT), and what a test may want it to do instead. */
-export interface ConnectProxy {
-  readonly url: string;
-  /** Hosts and ports to which tunnels were asked for. */
-  readonly asked: readonly string[];
-  /** What is said to whoever asks for a tunnel; while it is empty, nothing is. @default there is a tunnel */
-  reply: string;
-}
-
 const TUNNEL = 'HTTP/1.1 200 Connection established\r\n\r\n';
 
-/** Starts a proxy that is closed when the test ends. */
-export async function useConnectProxy(): Promise<ConnectProxy> {
+/** Starts a proxy that makes tunnels (CONNECT), and is closed when the test ends. */
+export async function useConnectProxy() {
   const tunnels = new WeakMap<Socket, Socket>();
   const asked: string[] = [];
   const server = await useTcpServer((socket, request) => {
@@ -28,6 +19,12 @@ export async function useConnectProxy(): Promise<ConnectProxy> {
     target.on('error', () => socket.destroy());
     socket.on('close', () => target.destroy());
   });
-  const proxy: ConnectProxy = { url: server.url, asked, reply: TUNNEL };
+  const proxy = {
+    url: server.url,
+    /** Hosts and ports to which tunnels were asked for. */
+    asked,
+    /** What is said to whoever asks for a tunnel; while it is empty, nothing is. */
+    reply: TUNNEL,
+  };
   return proxy;
 }

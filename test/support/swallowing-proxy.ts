@@ -1,44 +1,35 @@
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { connect, type Socket } from 'node:net';
+import { useTcpServer } from './servers.ts';
 
 /**
- * Passes bytes on to a server, until it swallows them. A connection that has lost some is never of use
- * again, as when a firewall has forgotten it, but it is not closed either.
+ * Starts a proxy that passes bytes on to a server, until it swallows them; it is closed when the test
+ * ends. A connection that has lost some is never of use again, as when a firewall has forgotten it, but
+ * it is not closed either.
  */
-export interface SwallowingProxy {
-  readonly port: number;
-  /** While true, nothing arrives any more, and no connection is closed. */
-  isSwallowing: boolean;
-}
+export async function openSwallowingProxy(targetPort: number) {
+  const targets = new WeakMap<Socket, Socket>();
+  const lost = new WeakSet<Socket>();
+  const { port } = await useTcpServer((client, request) => {
+    const target = targets.get(client) ?? reach(client);
+    pass(client, () => target.write(request, 'latin1'));
+  });
 
-/** Starts a proxy that is closed when the test ends. */
-export async function openSwallowingProxy(targetPort: number): Promise<SwallowingProxy> {
-  const sockets = new Set<Socket>();
-  const proxy = { port: 0, isSwallowing: false };
-  const server = createServer((client) => {
+  function reach(client: Socket): Socket {
     const target = connect(targetPort, '127.0.0.1');
-    let isLost = false;
-    for (const [from, to] of [
-      [client, target],
-      [target, client],
-    ] as const) {
-      sockets.add(from);
-      from.on('data', (bytes) => {
-        isLost ||= proxy.isSwallowing;
-        if (!isLost) to.write(bytes);
-      });
-      from.on('error', () => {});
-      from.on('close', () => {
-        sockets.delete(from);
-        to.destroy();
-      });
-    }
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  proxy.port = (server.address() as AddressInfo).port;
-  onTestFinished(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
+    targets.set(client, target);
+    target.on('data', (bytes) => pass(client, () => client.write(bytes)));
+    target.on('error', () => {});
+    target.on('close', () => client.destroy());
+    client.on('close', () => target.destroy());
+    return target;
+  }
+
+  function pass(client: Socket, write: () => void): void {
+    if (proxy.isSwallowing) lost.add(client);
+    if (!lost.has(client)) write();
+  }
+
+  /** While it is swallowing, nothing arrives any more, and no connection is closed. */
+  const proxy = { port, isSwallowing: false };
   return proxy;
 }

@@ -18,25 +18,13 @@ export async function openApi(options?: SandboxOptions): Promise<Sandbox> {
   return sandbox;
 }
 
-/** A way to an API on which the calls are held. */
-export interface HeldCalls {
-  readonly url: string;
-  /** How many have come by now. */
-  come(): number;
-  /** Lets all of them go on, and those to come. */
-  release(): void;
-}
-
 /**
  * Holds the calls to an API until a test has what it needs before the first answer: a second process
  * takes seconds to start on a busy machine, in which a list may be over.
  *
  * @param isHeld whether a call is held, by the path and query that it asks for
  */
-export async function holdCalls(
-  api: Sandbox,
-  isHeld: (target: string) => boolean = () => true,
-): Promise<HeldCalls> {
+export async function holdCalls(api: Sandbox, isHeld: (target: string) => boolean = () => true) {
   const gate = createGate();
   let come = 0;
   const { url } = await useHttpServer((asked, answer) => {
@@ -46,7 +34,13 @@ export async function holdCalls(
       if (!answer.destroyed) passOn(api, asked, answer); // else whoever asked is gone
     });
   });
-  return { url, come: () => come, release: gate.open };
+  return {
+    url,
+    /** How many have come by now. */
+    come: () => come,
+    /** Lets all of them go on, and those to come. */
+    release: gate.open,
+  };
 }
 
 /** Has an API answer what another server was asked. */

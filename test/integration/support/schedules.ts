@@ -9,34 +9,12 @@ import {
   type ScheduledJob,
 } from '../../../src/queue/schedules.ts';
 import type { SandboxOptions } from '../../../src/sandbox/options.ts';
-import type { Sandbox } from '../../../src/sandbox/server.ts';
 import { type TestDatabase, useDatabase } from '../../support/redis.ts';
 import { openApi } from './api.ts';
-import { type Ended, type Running, runHere, type Started, start, startHere } from './command.ts';
-import { type Folder, openFolder } from './folder.ts';
+import { runHere, type Started, start, startHere } from './command.ts';
+import { openFolder } from './folder.ts';
 
-/** A folder with job files, a Redis that keeps their schedules, and an API. All end with the test. */
-export interface Schedules {
-  readonly api: Sandbox;
-  readonly redis: TestDatabase;
-  readonly folder: Folder;
-  /** Writes `jobs/<name>.yaml`, which enriches a list of its own. */
-  job(name: string, lines: JobLines): string;
-  /** Starts `brandfill schedule` in this process; resolves when it keeps the schedules. */
-  keep(...args: readonly string[]): Promise<Started>;
-  /** Does so in a process of its own. */
-  keepApart(...args: readonly string[]): Promise<Running>;
-  /** Runs `brandfill schedule` to its end, in this process. */
-  run(...args: readonly string[]): Promise<Ended>;
-  /** Makes a job due now. */
-  ask(job: string): Promise<void>;
-  /** What `--list --json` says, in this process: it is read often. */
-  list(): Promise<readonly ScheduledJob[]>;
-  /** Waits until a job has so many results. */
-  results(job: string, count: number): Promise<ScheduledJob>;
-}
-
-export interface JobLines {
+interface JobLines {
   /** When it is due; no `schedule` unless given. */
   readonly cron?: string;
   /** More lines of the file. */
@@ -48,7 +26,7 @@ export interface JobLines {
 /** A time that does not come during a test. */
 export const FAR = '0 0 1 1 *';
 
-export interface SchedulesOptions {
+interface SchedulesOptions {
   readonly api?: SandboxOptions;
   /** @default a database of that which all tests share */
   readonly redis?: TestDatabase;
@@ -56,7 +34,8 @@ export interface SchedulesOptions {
   readonly lockMs?: number;
 }
 
-export async function openSchedules(options: SchedulesOptions = {}): Promise<Schedules> {
+/** A folder with job files, a Redis that keeps their schedules, and an API. All end with the test. */
+export async function openSchedules(options: SchedulesOptions = {}) {
   const redis = options.redis ?? (await useDatabase());
   const api = await openApi(options.api);
   const folder = openFolder();
@@ -77,39 +56,47 @@ export async function openSchedules(options: SchedulesOptions = {}): Promise<Sch
       await server.close();
     }
   };
-  const schedules: Schedules = {
+  /** What `--list --json` says, in this process: it is read often. */
+  const list = (): Promise<readonly ScheduledJob[]> => here((all) => all.list());
+  type Args = readonly string[];
+  return {
     api,
     redis,
     folder,
-    job: (name, { cron, more = [], domains = 1 }) => {
+    list,
+    /** Writes `jobs/<name>.yaml`, which enriches a list of its own. */
+    job: (name: string, { cron, more = [], domains = 1 }: JobLines): string => {
       const names = Array.from({ length: domains }, (_, at) => `${name}-${at}.com`);
       folder.write(`${name}.csv`, `domain\n${names.join('\n')}\n`);
       const times = ['schedule:', `  cron: '${cron}'`, '  timezone: UTC'];
       const lines = [`input: ../${name}.csv`, ...more, ...(cron === undefined ? [] : times)];
       return folder.write(`jobs/${name}.yaml`, `${lines.join('\n')}\n`);
     },
-    keep: async (...args) =>
+    /** Starts `brandfill schedule` in this process; resolves when it keeps the schedules. */
+    keep: async (...args: Args) =>
       await keeps(startHere(['schedule', ...queue, ...args], commandOptions)),
-    keepApart: async (...args) =>
+    /** Does so in a process of its own. */
+    keepApart: async (...args: Args) =>
       await keeps(await start(['schedule', ...queue, ...args], commandOptions)),
-    run: (...args) => runHere(['schedule', ...queue, ...args], commandOptions),
-    ask: async (name) => {
+    /** Runs `brandfill schedule` to its end, in this process. */
+    run: (...args: Args) => runHere(['schedule', ...queue, ...args], commandOptions),
+    /** Makes a job due now. */
+    ask: async (name: string) => {
       const queue = new Queue('schedules', { connection: redis.client, ...QUEUE_OPTIONS });
       await queue.add('run', { job: name }, { removeOnComplete: true, removeOnFail: true });
       await queue.close();
     },
-    list: () => here((all) => all.list()),
-    results: async (job, count) => {
+    /** Waits until a job has so many results. */
+    results: async (job: string, count: number): Promise<ScheduledJob> => {
       const endsAtMs = Date.now() + 100_000; // before the folder is gone with the test
       while (Date.now() < endsAtMs) {
-        const found = (await schedules.list()).find((listed) => listed.job === job);
+        const found = (await list()).find((listed) => listed.job === job);
         if (found && found.results.length >= count) return found;
         await delay(100);
       }
       throw new Error(`${job} had no ${count} results.`);
     },
   };
-  return schedules;
 }
 
 async function keeps<T extends Started>(scheduler: T): Promise<T> {

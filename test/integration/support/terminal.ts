@@ -11,24 +11,8 @@ import { ENVIRONMENT } from './command.ts';
 const run = promisify(execFile);
 
 /** A command at a terminal of its own; what it shows and what is typed are one stream. */
-export interface Terminal {
-  /** Resolves when a text was shown; rejects when the command ends without. */
-  shows(text: string): Promise<void>;
-  type(keys: string): void;
-  /** Gives the window another size; the command is told. */
-  resize(columns: number): Promise<void>;
-  readonly ended: Promise<TerminalEnd>;
-}
-
-export interface TerminalEnd {
-  readonly code: number | null;
-  /** All that was shown, as it came. */
-  readonly raw: string;
-  /** The same without what moves the cursor. */
-  readonly shown: string;
-  /** What is then to be seen, line by line. */
-  readonly seen: readonly string[];
-}
+export type Terminal = Awaited<ReturnType<typeof openTerminal>>;
+export type TerminalEnd = Awaited<Terminal['ended']>;
 
 export interface TerminalOptions {
   readonly cwd: string;
@@ -56,7 +40,7 @@ const UNDECIDED = { NO_COLOR: undefined, FORCE_COLOR: undefined, CI: undefined }
 export async function openTerminal(
   args: readonly string[],
   { cwd, columns = 80, env = {} }: TerminalOptions,
-): Promise<Terminal> {
+) {
   const words = [process.execPath, builtCommand(), ...args];
   const command = words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
   const line = `stty cols ${columns} rows ${ROWS}; tty >&3; exec 3>&-; exec ${command}`;
@@ -76,8 +60,9 @@ export async function openTerminal(
     if (part) part.text += text;
   });
   return {
-    shows: (text) =>
-      new Promise((resolve, reject) => {
+    /** Resolves when a text was shown; rejects when the command ends without. */
+    shows: (text: string) =>
+      new Promise<void>((resolve, reject) => {
         const look = (): void => {
           if (raw().includes(text)) resolve();
         };
@@ -85,15 +70,19 @@ export async function openTerminal(
         child.once('close', () => reject(new Error(`'${text}' was not shown: ${raw()}`)));
         look();
       }),
-    type: (keys) => void child.stdin?.write(keys),
-    resize: async (columns) => {
+    type: (keys: string) => void child.stdin?.write(keys),
+    /** Gives the window another size; the command is told. */
+    resize: async (columns: number) => {
       await run('stty', ['-F', await device, 'cols', String(columns)]);
       parts.push({ columns, text: '' });
     },
     ended: once(child, 'close').then(async ([code]) => ({
       code: code as number | null,
+      /** All that was shown, as it came. */
       raw: raw(),
+      /** The same without what moves the cursor. */
       shown: plainText(raw()),
+      /** What is then to be seen, line by line. */
       seen: await look(parts),
     })),
   };
