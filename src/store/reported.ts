@@ -6,7 +6,8 @@ export type ReportedRows = ReturnType<typeof openReportedRows>;
 
 /** What is noted goes to the disk in commits of so many, so that memory stays bounded. */
 const BATCH = 5_000;
-const REMOVED = Buffer.alloc(0);
+/** Stands before what is noted of a key, which may be nothing; a key that is to be removed has none. */
+const NOTED = Buffer.of(1);
 
 /**
  * @param id the output, from night to night
@@ -20,8 +21,8 @@ export function openReportedRows(database: StoreDatabase, id: string) {
   let writing = removeFrom(database, `${id}+`);
   writing.catch(() => {}); // told by `commit`
 
-  function note(key: string, value: Uint8Array): void {
-    batch.push({ table, key: noted(key), value: Buffer.from(value) });
+  function note(key: string, value: Buffer): void {
+    batch.push({ table, key: noted(key), value });
     if (batch.length >= BATCH) writeBatch();
   }
 
@@ -40,9 +41,9 @@ export function openReportedRows(database: StoreDatabase, id: string) {
       for (const key of keysFrom(database, `${id}=`)) yield key.slice(id.length + 1);
     },
     /** Notes what is reported now. It counts once `commit` has resolved. */
-    put: note,
+    put: (key: string, value: Uint8Array): void => note(key, Buffer.concat([NOTED, value])),
     /** Notes that a key is reported no more. It counts likewise. */
-    remove: (key: string): void => note(key, REMOVED),
+    remove: (key: string): void => note(key, Buffer.alloc(0)),
     /**
      * Makes all of it count, in one transaction. Call it when the output is in its place.
      *
@@ -53,9 +54,9 @@ export function openReportedRows(database: StoreDatabase, id: string) {
       await writing;
       const reporting = function* (): Generator<Change> {
         for (const key of Array.from(keysFrom(database, `${id}+`))) {
-          const value = table.get(key);
-          const place = at(key.slice(id.length + 1));
-          yield { table, key: place, value: value && value.length > 0 ? value : undefined };
+          const note = table.get(key);
+          const value = note?.length ? note.subarray(1, note.length) : undefined;
+          yield { table, key: at(key.slice(id.length + 1)), value };
           yield { table, key };
         }
         yield { table: database.meta, key: timeKey(id), value: Date.now() };
