@@ -79,7 +79,7 @@ async function openFiles(input: ListInput, list: OpenedList): Promise<FilesOfRun
   await context.report?.openFiles(source.file ? [source.file] : []);
   const apis = await openApis(list);
   const outputs = await openOutputs(paths, {
-    sources: [source],
+    source,
     parts: apis[0].store.parts,
     onNotice: (message) => notify(context, message),
   });

@@ -3,10 +3,9 @@ import type { Source } from '../../rows/source.ts';
 import type { Parts } from '../../store/parts.ts';
 import type { Changes } from '../changes.ts';
 import { isListed, type OutputRow } from '../joined-row.ts';
-import type { OutputColumn, OutputColumns } from './output-columns.ts';
+import type { OutputColumns } from './output-columns.ts';
 import { createOutputStream, type OutputFile, openOutputFile } from './output-file.ts';
-import type { OutputPaths } from './output-paths.ts';
-import { beginTable } from './table-file.ts';
+import { isBinaryOutput, type OutputPaths } from './output-paths.ts';
 
 /** The files of a run. */
 export interface Outputs {
@@ -18,7 +17,7 @@ export interface Outputs {
 
 export interface OpenOutputsOptions {
   /** What the outputs are made from: they are never more open than that. */
-  readonly sources: readonly Pick<Source, 'file'>[];
+  readonly source: Pick<Source, 'file'>;
   /** Knows the parts of killed runs. */
   readonly parts: Parts;
   readonly onNotice: (message: string) => void;
@@ -32,6 +31,15 @@ export interface OutputLayout {
   readonly changes?: Changes | undefined;
 }
 
+type OutputName = keyof OutputPaths;
+
+interface OpenOutput {
+  readonly name: OutputName;
+  readonly path: string;
+  readonly file: OutputFile;
+  table?: TableOutput;
+}
+
 /**
  * Opens all files before any call is made, so that no call is paid for when a folder cannot be
  * written.
@@ -40,9 +48,8 @@ export interface OutputLayout {
  */
 export async function openOutputs(
   paths: OutputPaths,
-  { sources, parts, onNotice }: OpenOutputsOptions,
+  { source, parts, onNotice }: OpenOutputsOptions,
 ): Promise<Outputs> {
-  const from = sources.flatMap(({ file }) => file ?? []);
   const opened: OpenOutput[] = [];
   const close = async (): Promise<void> => {
     for (const { file, table } of opened) {
@@ -51,95 +58,101 @@ export async function openOutputs(
     }
     await parts.forget().catch(() => {}); // the next run finds them gone
   };
-  const open = async (path: string): Promise<OpenOutput> => {
-    const file =
-      path === '-'
-        ? createOutputStream('standard output', process.stdout)
-        : await openOutputFile(path, from);
-    const output = { path, file, onNotice };
-    opened.push(output);
-    return output;
-  };
   try {
-    const out = await open(paths.out);
-    const failures = await open(paths.failures);
-    const changed = paths.changes === undefined ? undefined : await open(paths.changes);
+    for (const name of ['out', 'failures', 'changes'] as const) {
+      const path = paths[name];
+      if (path === undefined) continue;
+      const file =
+        path === '-'
+          ? createOutputStream('standard output', process.stdout)
+          : await openOutputFile(path, source.file ? [source.file] : []);
+      opened.push({ name, path, file });
+    }
     await parts.note(opened.flatMap(({ file }) => file.part ?? []));
-    return {
-      write: (rows, layout) => write(rows, layout, { out, failures, changed }),
-      close,
-    };
   } catch (error) {
     await close();
     throw error;
   }
+  return {
+    close,
+    write: async (rows, layout) => {
+      await writeRows(rows, layout, opened);
+      const finish = async ({ path, file, table }: OpenOutput): Promise<void> => {
+        for (const notice of (await table?.finish()) ?? []) onNotice(`${path}: ${notice}`);
+        await file.finish();
+      };
+      await Promise.all(opened.map(finish));
+      for (const { file } of opened.toReversed()) await file.commit(); // all rows come last
+      // Then only, so that changes that were not published are reported again.
+      await layout.changes?.commit();
+    },
+  };
 }
 
-interface OpenOutput {
-  readonly path: string;
-  readonly file: OutputFile;
-  readonly onNotice: (message: string) => void;
-  table?: TableOutput;
-}
-
-interface OpenOutputs {
-  readonly out: OpenOutput;
-  readonly failures: OpenOutput;
-  readonly changed: OpenOutput | undefined;
-}
-
-async function write(
+async function writeRows(
   rows: AsyncIterable<readonly OutputRow[]>,
   { format, extent, columns, changes }: OutputLayout,
-  { out, failures, changed }: OpenOutputs,
+  outputs: readonly OpenOutput[],
 ): Promise<void> {
-  const begin = async (
-    output: OpenOutput,
-    own: readonly OutputColumn[],
-    further: readonly string[] = [],
-  ): Promise<TableOutput> => {
-    const added = [...own.map(({ name }) => name), ...further];
-    const table = await beginTable(output, format, added, extent);
-    output.table = table;
-    return table;
-  };
-  const outTable = await begin(out, columns.out);
-  const failuresTable = await begin(failures, columns.failures);
-  const changesTable = changed && (await begin(changed, columns.out, columns.changes));
+  const [all, failures] = [columns.out, columns.failures].map((some) =>
+    some.map(({ name }) => name),
+  ) as [string[], string[]];
+  const added = { out: all, failures, changes: [...all, ...columns.changes] };
+  for (const output of outputs) {
+    output.table = await beginTable(output, format, added[output.name], extent);
+  }
   const nothing = columns.out.map(() => undefined);
   for await (const batch of rows) {
-    const all: WrittenRow[] = [];
-    const failed: WrittenRow[] = [];
-    const reported: WrittenRow[] = [];
+    const made: Record<OutputName, WrittenRow[]> = { out: [], failures: [], changes: [] };
     for (const row of batch) {
       const { raw, fields } = row;
       if (!isListed(row)) {
-        all.push({ raw, fields, cells: nothing });
+        made.out.push({ raw, fields, cells: nothing });
         changes?.keep(row);
         continue;
       }
       const cells = columns.out.map((column) => column.valueOf(row));
-      all.push({ raw, fields, cells });
+      made.out.push({ raw, fields, cells });
       if (row.status !== 'found') {
         const reasons = columns.failures.map((column) => column.valueOf(row));
-        failed.push({ raw, fields, cells: reasons });
+        made.failures.push({ raw, fields, cells: reasons });
       }
       const change = changes?.find(row);
-      if (change) reported.push({ raw, fields, cells: [...cells, change.kind, change.columns] });
+      if (change)
+        made.changes.push({ raw, fields, cells: [...cells, change.kind, change.columns] });
     }
-    await outTable.append(all);
-    await failuresTable.append(failed);
-    await changesTable?.append(reported);
+    for (const { name, table } of outputs) await table?.append(made[name]);
   }
-  await Promise.all([failures, out, ...(changed ? [changed] : [])].map(finish));
-  await failures.file.commit();
-  await changed?.file.commit();
-  await out.file.commit();
-  // Last, so that changes that were not published are reported again.
-  await changes?.commit();
 }
 
-async function finish({ path, file, table, onNotice }: OpenOutput): Promise<void> {
-  for (const notice of (await table?.finish()) ?? []) onNotice(`${path}: ${notice}`);
-  await file.finish();
+/** Begins a table by writing its header, in the format of the file's name. */
+async function beginTable(
+  { path, file }: OpenOutput,
+  format: RowFormat,
+  added: readonly string[],
+  extent: Extent,
+): Promise<TableOutput> {
+  if (format.binary && isBinaryOutput(path, format)) {
+    return format.binary.begin(added, (bytes) => file.write(bytes));
+  }
+  const writer = format.createWriter(added, extent);
+  await file.write(writer.header);
+  return {
+    append: async (rows) => {
+      const lines = rows.map(({ raw, fields, cells }) => writer.row(raw, fields, cells));
+      if (lines.length > 0) await file.write(bytesOf(lines));
+    },
+    finish: async () => [],
+    close: () => {},
+  };
+}
+
+/** Each line by itself: one text that is put together from thousands of pieces takes twice as long. */
+function bytesOf(lines: readonly string[]): Buffer {
+  let most = 0;
+  for (const { length } of lines) most += length;
+  const bytes = Buffer.allocUnsafe(most * 3); // a character takes no more
+  let end = 0;
+  for (const line of lines) end += bytes.write(line, end);
+  return bytes.subarray(0, end);
 }
