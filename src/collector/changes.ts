@@ -14,20 +14,7 @@ export interface Change {
 }
 
 /** The changes of rows in this run, compared with the last run that reported them. */
-export interface Changes {
-  /** The change of a row, if any. Must be called once for each row, in their order. */
-  find(row: JoinedRow): Change | undefined;
-  /** Keeps what was reported of a row that this run leaves out, in its place among the others. */
-  keep(row: Identified): void;
-  /**
-   * Makes this the last report. Must be called once the changes file is in its place.
-   *
-   * @throws BrandfillError `UNUSABLE_STORE`
-   */
-  commit(): Promise<void>;
-  /** How many rows had a change so far. */
-  readonly counts: Readonly<Record<Change['kind'], number>>;
-}
+export type Changes = ReturnType<typeof openChanges>;
 
 /** What a row is known by. */
 type Identified = Pick<JoinedRow, 'key' | 'domain'>;
@@ -62,7 +49,7 @@ const NAMES_KEY = 'columns';
  * reported before is kept. A column that somebody chose, or that
  * had no room in the last report, is no change either.
  */
-export function openChanges({ reported, columns, reportsColumns }: ChangesOptions): Changes {
+export function openChanges({ reported, columns, reportsColumns }: ChangesOptions) {
   /** The columns that were ever compared, by their hash. */
   const ids = new Map(readIds(reported).map((id) => [hashOf(id), id]));
   const wasThere = new Set(ids.keys());
@@ -128,16 +115,23 @@ export function openChanges({ reported, columns, reportsColumns }: ChangesOption
   }
 
   return {
-    find: (row) => {
+    /** The change of a row, if any. Must be called once for each row, in their order. */
+    find: (row: JoinedRow): Change | undefined => {
       const change = find(row);
       if (change) counts[change.kind] += 1;
       return change;
     },
-    keep: (row) => {
+    /** Keeps what was reported of a row that this run leaves out, in its place among the others. */
+    keep: (row: Identified): void => {
       const { before } = lookUp(row);
       if (before) use(before);
     },
-    commit: async () => {
+    /**
+     * Makes this the last report. Must be called once the changes file is in its place.
+     *
+     * @throws BrandfillError `UNUSABLE_STORE`
+     */
+    commit: async (): Promise<void> => {
       for (const key of reported.keys()) {
         const { identity, place } = readKey(key);
         if (key !== NAMES_KEY && rows.of(identity) < place) reported.remove(key);
@@ -146,6 +140,7 @@ export function openChanges({ reported, columns, reportsColumns }: ChangesOption
       reported.put(NAMES_KEY, Buffer.from(JSON.stringify(inUse)));
       await reported.commit();
     },
+    /** How many rows had a change so far. */
     counts,
   };
 }

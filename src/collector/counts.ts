@@ -6,20 +6,13 @@ import { hashText } from '../common/hashes.ts';
  * Two texts with one hash count as one, which may not happen in a million lists of a million rows, and
  * then makes a number wrong.
  */
-export interface Counts {
-  /** Counts a text. Returns how often it came by now. */
-  readonly add: (text: string) => number;
-  /** How often a text came. */
-  readonly of: (text: string) => number;
-  /** How many different texts came. */
-  readonly size: number;
-}
+export type Counts = ReturnType<typeof createCounts>;
 
 /** Two words of the hash, and the number. */
 const WORDS = 3;
 const FIRST_SLOTS = 1_024;
 
-export function createCounts(): Counts {
+export function createCounts() {
   let table = new Uint32Array(FIRST_SLOTS * WORDS);
   let size = 0;
   const hash = new Uint32Array(2);
@@ -53,7 +46,8 @@ export function createCounts(): Counts {
   }
 
   return {
-    add: (text) => {
+    /** Counts a text. Returns how often it came by now. */
+    add: (text: string): number => {
       if (size * WORDS * 4 > table.length * 3) grow();
       const at = find(text);
       const times = (table[at + 2] ?? 0) + 1;
@@ -64,8 +58,10 @@ export function createCounts(): Counts {
       table[at + 2] = times;
       return times;
     },
-    of: (text) => table[find(text) + 2] ?? 0,
-    get size() {
+    /** How often a text came. */
+    of: (text: string): number => table[find(text) + 2] ?? 0,
+    /** How many different texts came. */
+    get size(): number {
       return size;
     },
   };

@@ -22,26 +22,14 @@ export interface FilledIn extends RawRow {
 }
 
 /** Fills blank cells of the list's own columns. */
-export interface Fill {
-  apply(row: RawRow, answer: JsonObject): FilledIn;
-  /** The columns that are filled. */
-  readonly columns: readonly RowColumn[];
-  /** How many cells were filled so far, by column. */
-  readonly counts: Readonly<Record<string, number>>;
-  /** The filled values, for comparison with the last run. */
-  readonly compared: readonly ComparedColumn[];
-}
+export type Fill = ReturnType<typeof createFill>;
 
 /** @param keepsFormulas whether texts that a spreadsheet would calculate stay as they are */
-export function createFill(
-  rules: readonly FillRule[],
-  format: RowFormat,
-  keepsFormulas = false,
-): Fill {
+export function createFill(rules: readonly FillRule[], format: RowFormat, keepsFormulas = false) {
   const columns = rules.map(({ column }) => column);
-  const counts = Object.fromEntries(columns.map(({ name }) => [name, 0]));
+  const counts: Record<string, number> = Object.fromEntries(columns.map(({ name }) => [name, 0]));
   return {
-    apply: (own, answer) => {
+    apply: (own: RawRow, answer: JsonObject): FilledIn => {
       let row = own;
       const fills = rules.map(({ column, field }): CellValue => {
         const value = field.valueOf(answer);
@@ -53,13 +41,18 @@ export function createFill(
       });
       return { ...row, fills };
     },
+    /** The columns that are filled. */
     columns,
+    /** How many cells were filled so far, by column. */
     counts,
-    compared: columns.map(({ name }, at) => ({
-      name,
-      // A value of the list's own is not compared. What was reported before is kept.
-      textOf: ({ fills }) =>
-        fills?.[at] === undefined ? undefined : format.textOf(fills[at] ?? undefined),
-    })),
+    /** The filled values, for comparison with the last run. */
+    compared: columns.map(
+      ({ name }, at): ComparedColumn => ({
+        name,
+        // A value of the list's own is not compared. What was reported before is kept.
+        textOf: ({ fills }) =>
+          fills?.[at] === undefined ? undefined : format.textOf(fills[at] ?? undefined),
+      }),
+    ),
   };
 }

@@ -4,9 +4,9 @@ import type { DomainColumn } from '../rows/columns/domain-column.ts';
 import { shorten } from '../rows/columns/names.ts';
 import { invalidDomain } from '../rows/domain/address.ts';
 import type { DomainReader } from '../rows/domain/domain.ts';
-import type { Extent, RowColumn, RowFormat, ScannedRow } from '../rows/row-format.ts';
+import type { RowColumn, RowFormat, ScannedRow } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
-import { type Counts, createCounts } from './counts.ts';
+import { createCounts } from './counts.ts';
 import type { Fill } from './fill.ts';
 import type { IndexedRow, RowIndex } from './row-index.ts';
 
@@ -119,15 +119,8 @@ export interface WhereRows {
   readonly values: ReadonlySet<string>;
 }
 
-interface MadePlan {
-  readonly planned: PlannedRows;
-  /** The rows of each domain. */
-  readonly domains: Counts;
-  readonly extent: Extent;
-}
-
 /** Reads all rows once and finds out, without a call, what has to be done for each. */
-export async function makePlan(options: PlanOptions): Promise<MadePlan> {
+export async function makePlan(options: PlanOptions) {
   const { source, format, column, index, signal } = options;
   const reading = new FirstReading(options);
   for await (const rows of format.scan(source, column, reading.columns)) {
@@ -138,7 +131,7 @@ export async function makePlan(options: PlanOptions): Promise<MadePlan> {
   reading.assertListIsThere(source);
   await source.assertUnchanged();
   const { planned, domains, maxFields } = reading;
-  return { planned, domains, extent: { maxFields } };
+  return { planned, /** The rows of each domain. */ domains, extent: { maxFields } };
 }
 
 const MOST_EXAMPLES = 3;

@@ -72,17 +72,7 @@ async function* dueIn(index: Pick<RowIndex, 'read'>): AsyncGenerator<readonly st
 export type Pass = (domain: string) => boolean;
 
 /** In which order the domains of a list are asked. */
-export interface Order {
-  /** How many are due. */
-  readonly lookups: number;
-  /**
-   * Domains from all over the list, which go ahead of all where it is not known whether the API answers: the
-   * head of a list may be odd, and the first answers decide whether a run can go on.
-   */
-  readonly first: readonly string[];
-  /** @param most so many are asked, if not all */
-  passes(most: number): readonly Pass[];
-}
+export type Order = Awaited<ReturnType<typeof readOrder>>;
 
 /**
  * Domains that were asked longest ago go first, and before them those that never were. So whatever a run leaves
@@ -94,7 +84,7 @@ export interface Order {
 export async function readOrder(
   index: Pick<RowIndex, 'read'>,
   askedAtMs: (domain: string) => number,
-): Promise<Order> {
+) {
   const line = createLine();
   const spread = createSpread();
   let lookups = 0;
@@ -106,9 +96,15 @@ export async function readOrder(
     }
   }
   return {
+    /** How many are due. */
     lookups,
+    /**
+     * Domains from all over the list, which go ahead of all where it is not known whether the API answers: the
+     * head of a list may be odd, and the first answers decide whether a run can go on.
+     */
     first: spread.take(),
-    passes: (most) => {
+    /** @param most so many are asked, if not all */
+    passes: (most: number): readonly Pass[] => {
       const untilMs = line.cut(most);
       const isAll: Pass = () => true;
       return untilMs === undefined ? [isAll] : [(domain) => askedAtMs(domain) <= untilMs, isAll];
@@ -116,30 +112,25 @@ export async function readOrder(
   };
 }
 
-/** When the domains that are due were asked last. */
-interface Line {
-  /** @param atMs 0 for a domain that never was */
-  add(atMs: number): void;
-  /**
-   * The time until which no more than so many were asked last, nor than half of all, but those that
-   * were asked first; undefined where all were at the same time.
-   */
-  cut(most: number): number | undefined;
-}
-
 /** Times are told apart by so much. */
 const SLOT_MS = 100;
 
-export function createLine(): Line {
+/** When the domains that are due were asked last. */
+export function createLine() {
   const slots = new Map<number, number>();
   let all = 0;
   return {
-    add: (atMs) => {
+    /** @param atMs 0 for a domain that never was */
+    add: (atMs: number): void => {
       const slot = Math.floor(atMs / SLOT_MS);
       slots.set(slot, (slots.get(slot) ?? 0) + 1);
       all += 1;
     },
-    cut: (most) => {
+    /**
+     * The time until which no more than so many were asked last, nor than half of all, but those that
+     * were asked first; undefined where all were at the same time.
+     */
+    cut: (most: number): number | undefined => {
       if (slots.size < 2) return undefined;
       const [[first, firsts] = [0, 0], ...others] = [...slots].sort(
         ([one], [other]) => one - other,

@@ -27,12 +27,7 @@ export interface IndexedRow {
  * One entry per row of the input, in its order, in an unnamed file. With it the second reading need
  * not parse: it cuts the input where the index says and appends to each piece.
  */
-export interface RowIndex {
-  append(rows: readonly IndexedRow[]): Promise<void>;
-  /** Reads all entries from the start, in batches. */
-  read(): AsyncIterable<readonly IndexedRow[]>;
-  close(): Promise<void>;
-}
+export type RowIndex = Awaited<ReturnType<typeof createRowIndex>>;
 
 /** Whether it is a row with a domain that the run is about. */
 export function hasDomain({ kind }: Pick<IndexedRow, 'kind'>): boolean {
@@ -60,10 +55,10 @@ const READ_BYTES = 32 * 1024;
 const ROWS_IN_BATCH = 200;
 
 /** Creates an empty index in a folder. */
-export async function createRowIndex(folder: string): Promise<RowIndex> {
+export async function createRowIndex(folder: string) {
   const entries = await openSpool(folder);
   return {
-    append: async (rows) => {
+    append: async (rows: readonly IndexedRow[]): Promise<void> => {
       let lines = '';
       for (const { sizeBytes, fields, kind, text, isFirst, key = '' } of rows) {
         const mark = isFirst ? MARKS[kind] + FIRST : MARKS[kind];
@@ -71,8 +66,9 @@ export async function createRowIndex(folder: string): Promise<RowIndex> {
       }
       if (lines !== '') await writeAll(entries, Buffer.from(lines, 'latin1'), folder);
     },
-    read: () => readEntries(entries),
-    close: () => entries.close(),
+    /** Reads all entries from the start, in batches. */
+    read: (): AsyncIterable<readonly IndexedRow[]> => readEntries(entries),
+    close: (): Promise<void> => entries.close(),
   };
 }
 

@@ -15,19 +15,10 @@ import type { PlannedList } from './plan.ts';
 import { notify } from './run-context.ts';
 
 /** The rows of a list with their outcomes, once all lookups are done. */
-export interface JoinedRows {
-  readonly columns: OutputColumns;
-  readonly rows: AsyncIterable<readonly OutputRow[]>;
-  /** Complete when all rows were read. */
-  readonly statuses: StatusCounts;
-}
+export type JoinedRows = Awaited<ReturnType<typeof joinRows>>;
 
 /** Joins each row of a list with its outcome. */
-export async function joinRows(
-  list: OpenedList,
-  planned: PlannedList,
-  { stops, logos }: LookedUp,
-): Promise<JoinedRows> {
+export async function joinRows(list: OpenedList, planned: PlannedList, { stops, logos }: LookedUp) {
   const { context, job, format, source, fill } = list;
   const { apis, index } = planned;
   context.onEvent({ type: 'writing' });
@@ -57,7 +48,12 @@ export async function joinRows(
     fill,
   });
   const statuses = createStatusCounts();
-  return { columns, statuses, rows: count(rows, { list, planned, columns, statuses }) };
+  return {
+    columns,
+    /** Complete when all rows were read. */
+    statuses,
+    rows: count(rows, { list, planned, columns, statuses }),
+  };
 }
 
 /** Sees the answers too that were not fresh when the rows were planned. */
@@ -82,7 +78,9 @@ async function findPaths(
 /** How far the writing is is not told when it takes less time than this. */
 const FIRST_MS = 1_000;
 
-interface Counted extends Pick<JoinedRows, 'columns' | 'statuses'> {
+interface Counted {
+  readonly columns: OutputColumns;
+  readonly statuses: StatusCounts;
   readonly list: OpenedList;
   readonly planned: PlannedList;
 }

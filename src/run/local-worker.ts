@@ -1,20 +1,19 @@
 import { type BrandClient, createBrandClient } from '../brand/client.ts';
 import type { Endpoint } from '../brand/endpoint.ts';
 import { joinBudgets, type SharedBudget } from '../calls/budget.ts';
-import { type CallCounters, createCallCounters } from '../calls/call-counters.ts';
-import type { Closable } from '../common/lifetime.ts';
+import { createCallCounters } from '../calls/call-counters.ts';
 import type { CallSettings } from '../options/options.ts';
 import type { Api } from '../profile/job.ts';
 import { createBatches, lookupsAtOnce } from '../worker/batches.ts';
 import { type Clock, systemClock } from '../worker/clock.ts';
 import { Diagnosis, type DiagnosisOptions } from '../worker/diagnosis.ts';
-import { createGate, type Gate, type PauseGate } from '../worker/gate.ts';
+import { createGate, type PauseGate } from '../worker/gate.ts';
 import type { LookupContext } from '../worker/lookup.ts';
 import { createOwnPace, type PaceHome } from '../worker/own-pace.ts';
 import type { Learned } from '../worker/pace-memory.ts';
 import type { RedisPaceOptions, SharedPace } from '../worker/redis-pace.ts';
 import type { Stop, StopSwitch } from '../worker/stop-switch.ts';
-import { createWorker, type Worker } from '../worker/worker.ts';
+import { createWorker } from '../worker/worker.ts';
 
 /** Options that depend on the purpose of the worker. */
 export interface LocalWorkerOptions extends Pick<LookupContext, 'onCall'> {
@@ -36,14 +35,7 @@ export interface LocalWorkerOptions extends Pick<LookupContext, 'onCall'> {
 }
 
 /** A worker of this process, with its own connections to the API. */
-export interface LocalWorker extends Closable {
-  readonly worker: Worker;
-  readonly gate: Gate;
-  readonly findings: Diagnosis['findings'];
-  readonly counters: Readonly<CallCounters>;
-  /** Gives back what was taken of its budgets and not used. `close` does so too. */
-  readonly giveBackCalls: () => Promise<void>;
-}
+export type LocalWorker = ReturnType<typeof assembleWorker>;
 
 /** Opens connections to the API, and the pace where it is kept. */
 export async function openLocalWorker(
@@ -105,7 +97,7 @@ export interface AssembledWorkerOptions
 }
 
 /** Puts the parts of a worker together. */
-export function assembleWorker(options: AssembledWorkerOptions): LocalWorker {
+export function assembleWorker(options: AssembledWorkerOptions) {
   const { endpoint, client, home, clock, today, random, stopSwitch, budgets, unsent } = options;
   const { concurrency, retries, maxWait, maxOutage } = options.settings;
   const counters = createCallCounters();
@@ -158,8 +150,9 @@ export function assembleWorker(options: AssembledWorkerOptions): LocalWorker {
     gate,
     findings: () => diagnosis.findings(),
     counters,
+    /** Gives back what was taken of its budgets and not used. `close` does so too. */
     giveBackCalls,
-    close: async () => {
+    close: async (): Promise<void> => {
       await giveBackCalls();
       await gate.close();
       await client.close();

@@ -11,18 +11,12 @@ import { createPictureFetcher, type PictureFetcher } from '../logos/fetch-pictur
 import { openPictureFolder, type PictureFolder } from '../logos/picture-folder.ts';
 import { type LogoCounts, saveLogos } from '../logos/save-logos.ts';
 import { PROGRESS_MS } from '../watch/events.ts';
-import type { RunView } from '../watch/run-view.ts';
 import type { OpenedList } from './open.ts';
 import type { PlannedList } from './plan.ts';
 import { notify } from './run-context.ts';
 
 /** The logos of a run. */
-export interface LogosOfRun {
-  /** The columns that are added for them. */
-  readonly columns: readonly OutputColumn[];
-  /** Fetches logos that are missing or out of date, until the run is interrupted. */
-  save(): Promise<NonNullable<RunView['logos']>>;
-}
+export type LogosOfRun = Awaited<ReturnType<typeof openLogosOf>>;
 
 export interface OpenLogosOptions {
   /** The path of the folder for them. */
@@ -42,11 +36,13 @@ export async function openLogosOf(
   list: OpenedList,
   planned: PlannedList,
   { folder: path, field, outFolder }: OpenLogosOptions,
-): Promise<LogosOfRun> {
+) {
   const folder = await openPictureFolder(path, list.source.file ? [list.source.file] : []);
   reportProxy(list);
   return {
+    /** The columns that are added for them. */
     columns: columnsOf(planned, wayFrom(outFolder, path)),
+    /** Fetches logos that are missing or out of date, until the run is interrupted. */
     save: async () => ({ folder: path, ...(await fetchLogos(list, planned, { folder, field })) }),
   };
 }

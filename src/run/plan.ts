@@ -1,7 +1,6 @@
 import { placesToAsk } from '../collector/asked-apis.ts';
 import { assertColumnsThere } from '../collector/choose-column.ts';
-import type { Counts } from '../collector/counts.ts';
-import { createPathFinder, type PathFinder } from '../collector/fields/enriched-columns.ts';
+import { createPathFinder } from '../collector/fields/enriched-columns.ts';
 import { chooseOutputPaths } from '../collector/output/output-paths.ts';
 import {
   makePlan,
@@ -15,7 +14,7 @@ import { billOf, costOf, MICROS } from '../common/format.ts';
 import { createCloser } from '../common/lifetime.ts';
 import { type Job, paceIdOf } from '../profile/job.ts';
 import type { ListInput } from '../rows/open-list.ts';
-import type { Extent, RowColumn } from '../rows/row-format.ts';
+import type { RowColumn } from '../rows/row-format.ts';
 import type { OutcomeStore } from '../store/store.ts';
 import { readLearned } from '../worker/pace-memory.ts';
 import { type ApiOfRun, type ApisOfRun, openApis } from './apis.ts';
@@ -25,19 +24,10 @@ import { notify, type RunContext } from './run-context.ts';
 import { takeSample } from './sample.ts';
 
 /** A list that was read once. */
-export interface PlannedList {
-  readonly apis: ApisOfRun;
-  readonly index: Pick<RowIndex, 'read'>;
-  readonly plan: Plan;
-  readonly extent: Extent;
-  /** Has seen the answers that are fresh; undefined where the columns were named. */
-  readonly paths: PathFinder | undefined;
-  /** The rows of each domain. */
-  readonly domains: Counts;
-}
+export type PlannedList = Awaited<ReturnType<typeof plan>>;
 
 /** Reads all rows once, and finds out what each API is to be asked. */
-export async function plan(list: OpenedList, apis: ApisOfRun): Promise<PlannedList> {
+export async function plan(list: OpenedList, apis: ApisOfRun) {
   const { job, context, closer, source, format, spoolFolder, startedAtMs, now } = list;
   const [{ store, fields }] = apis;
   const all = closer.add(await createRowIndex(spoolFolder));
@@ -63,12 +53,20 @@ export async function plan(list: OpenedList, apis: ApisOfRun): Promise<PlannedLi
   if (made.planned.rows + (made.planned.passedRows ?? 0) > 0)
     assertColumnsThere(source, format, columnsToFind(list));
   const { sample, formulas } = job.settings;
-  const { planned, index } =
+  const { planned, index }: { planned: PlannedRows; index: Pick<RowIndex, 'read'> } =
     sample === undefined ? { ...made, index: all } : await takeSample(all, made.planned, sample);
   const plan = await planCalls(list, { rows: planned, dueAt, apis });
   context.onEvent({ type: 'planned', plan });
-  const extent = { ...made.extent, keepsFormulas: formulas === 'keep' };
-  return { apis, index, plan, extent, paths, domains: made.domains };
+  return {
+    apis,
+    index,
+    plan,
+    extent: { ...made.extent, keepsFormulas: formulas === 'keep' },
+    /** Has seen the answers that are fresh; undefined where the columns were named. */
+    paths,
+    /** The rows of each domain. */
+    domains: made.domains,
+  };
 }
 
 /** Reads and counts. Makes no calls, and leaves no file behind. */
@@ -98,7 +96,8 @@ function columnsToFind({ source, column, key, fill, where }: OpenedList): readon
 const RESUMED =
   'This run was interrupted before: the calls that it made then count against its bounds.';
 
-interface ReadList extends Pick<PlannedList, 'apis'> {
+interface ReadList {
+  readonly apis: ApisOfRun;
   readonly rows: PlannedRows;
   /** How many domains each API is to be asked about, without a sample. */
   readonly dueAt: readonly number[];

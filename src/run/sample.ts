@@ -1,22 +1,15 @@
 import type { PlannedRows } from '../collector/plan.ts';
 import { hasDomain, type RowIndex, viewOf } from '../collector/row-index.ts';
 
-/** A sample of a list, which is run as a list of its own. */
-interface Sample {
-  readonly planned: PlannedRows;
-  /** That of the list, in which all rows but those of the sample are blank. */
-  readonly index: Pick<RowIndex, 'read'>;
-}
-
 /**
  * Takes so many domains of a list as evenly spread over it as their number allows, with all their rows.
- * It is the same each time, so that what was asked once is not asked again.
+ * A sample is run as a list of its own. It is the same each time, so that what was asked once is not asked again.
  */
 export async function takeSample(
   index: Pick<RowIndex, 'read'>,
   { rows, invalidRows, uniqueDomains, lookups }: PlannedRows,
   sample: number,
-): Promise<Sample> {
+) {
   const apart = uniqueDomains / Math.min(sample, uniqueDomains);
   const chosen = new Set<string>();
   const counts = { rows: 0, uniqueDomains: 0, freshRows: 0, freshDomains: 0, lookups: 0 };
@@ -37,9 +30,14 @@ export async function takeSample(
     }
   }
   const ofInvalid = { invalidRows: 0, invalidByReason: {}, invalidExamples: [], raggedRows: 0 };
-  const sampleOf = { rows: rows - invalidRows, lookups };
+  const planned: PlannedRows = {
+    ...ofInvalid,
+    ...counts,
+    sampleOf: { rows: rows - invalidRows, lookups },
+  };
   return {
-    planned: { ...ofInvalid, ...counts, sampleOf },
+    planned,
+    /** That of the list, in which all rows but those of the sample are blank. */
     index: viewOf(index, (row) =>
       hasDomain(row) && chosen.has(row.text) ? row : { ...row, kind: 'blank', text: '' },
     ),

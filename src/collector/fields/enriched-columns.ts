@@ -30,16 +30,9 @@ interface Place {
 const createPlace = (path: Path = []): Place => ({ path, below: new Map(), firstAt: Infinity });
 
 /** Finds the paths of answers. Lists are values; so are objects deeper than eight levels. */
-export interface PathFinder {
-  /**
-   * @param row the number of the row; rows may come in any order
-   * @param asked the domain that was asked about: an answer that repeats it says nothing
-   */
-  see(json: string, row: number, asked: string): void;
-  found(): FoundPaths;
-}
+export type PathFinder = ReturnType<typeof createPathFinder>;
 
-export function createPathFinder(): PathFinder {
+export function createPathFinder() {
   const root = createPlace();
   const places: Place[] = [];
   let isCut = false;
@@ -67,7 +60,11 @@ export function createPathFinder(): PathFinder {
   }
 
   return {
-    see: (json, row, asked) => {
+    /**
+     * @param row the number of the row; rows may come in any order
+     * @param asked the domain that was asked about: an answer that repeats it says nothing
+     */
+    see: (json: string, row: number, asked: string): void => {
       const answer = json === '' ? undefined : findRoundedJsonObject(json);
       if (!answer) return;
       // Its names are data, such as the ids of its parts. A name takes four characters at least.
@@ -75,7 +72,7 @@ export function createPathFinder(): PathFinder {
       else
         visit(answer, root, row * MOST_PATHS, isRepeatedIn(answer, asked) ? ANSWERED : undefined);
     },
-    found: () => {
+    found: (): FoundPaths => {
       const values = places.filter(({ firstAt }) => firstAt < Infinity);
       values.sort((one, other) => one.firstAt - other.firstAt);
       return { paths: values.map(({ path }) => path), isCut };

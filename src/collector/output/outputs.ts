@@ -8,12 +8,7 @@ import { createOutputStream, type OutputFile, openOutputFile } from './output-fi
 import { isBinaryOutput, type OutputPaths } from './output-paths.ts';
 
 /** The files of a run. */
-export interface Outputs {
-  /** Writes all rows and puts all files in their places. */
-  write(rows: AsyncIterable<readonly OutputRow[]>, layout: OutputLayout): Promise<void>;
-  /** Leaves all places as they were, unless everything was written. */
-  close(): Promise<void>;
-}
+export type Outputs = Awaited<ReturnType<typeof openOutputs>>;
 
 export interface OpenOutputsOptions {
   /** What the outputs are made from: they are never more open than that. */
@@ -49,7 +44,7 @@ interface OpenOutput {
 export async function openOutputs(
   paths: OutputPaths,
   { source, parts, onNotice }: OpenOutputsOptions,
-): Promise<Outputs> {
+) {
   const opened: OpenOutput[] = [];
   const close = async (): Promise<void> => {
     for (const { file, table } of opened) {
@@ -74,8 +69,13 @@ export async function openOutputs(
     throw error;
   }
   return {
+    /** Leaves all places as they were, unless everything was written. */
     close,
-    write: async (rows, layout) => {
+    /** Writes all rows and puts all files in their places. */
+    write: async (
+      rows: AsyncIterable<readonly OutputRow[]>,
+      layout: OutputLayout,
+    ): Promise<void> => {
       await writeRows(rows, layout, opened);
       const finish = async ({ path, file, table }: OpenOutput): Promise<void> => {
         for (const notice of (await table?.finish()) ?? []) onNotice(`${path}: ${notice}`);

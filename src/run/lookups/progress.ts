@@ -12,20 +12,16 @@ import type { OpenedList } from '../open.ts';
 import type { PlannedList } from '../plan.ts';
 import type { LookupSession } from './session.ts';
 
-/** Reports how far the lookups of a run are, a few times a second until it is ended. */
-export interface ProgressReporter {
-  /** Reports how far they are once no more is asked, and returns that. */
-  reportEnd(): Progress;
-  /** Stops the regular reports. */
-  close(): void;
-}
-
-/** @param sessions of the APIs that were asked so far; the last one is being asked */
+/**
+ * Reports how far the lookups of a run are, a few times a second until it is closed.
+ *
+ * @param sessions of the APIs that were asked so far; the last one is being asked
+ */
 export function startReportingProgress(
   { context, now }: Pick<OpenedList, 'context' | 'now'>,
   { plan, apis }: Pick<PlannedList, 'plan' | 'apis'>,
   sessions: readonly LookupSession[],
-): ProgressReporter {
+) {
   const startMs = performance.now();
   const sum = (of: (one: LookupSession) => number): number => sumBy(sessions, of);
 
@@ -77,7 +73,8 @@ export function startReportingProgress(
 
   const ticker = setInterval(() => report(), PROGRESS_MS);
   return {
-    reportEnd: () => {
+    /** Reports how far they are once no more is asked, and returns that. */
+    reportEnd: (): Progress => {
       const ended = read();
       // Outcomes that an earlier run had stored, and left on a queue, come twice.
       const left = Math.max(0, plan.rows - sumOf(ended.statuses));
@@ -86,7 +83,7 @@ export function startReportingProgress(
       const rest = isStopped ? { skipped: left } : { fresh: fresh + left };
       return report({ ...ended, statuses: { ...ended.statuses, ...rest } });
     },
-    close: () => clearInterval(ticker),
+    close: (): void => clearInterval(ticker),
   };
 }
 
