@@ -86,19 +86,8 @@ export async function enrichJob(
   });
 }
 
-/** What somebody gets who waits for a sample of a list. */
-export interface SampleRun {
-  /** What came of each domain. */
-  readonly tried: readonly Tried[];
-  readonly view: RunView;
-}
-
 /** Looks up a sample of a list, and returns what came of it rather than writing it. */
-export async function sampleJob(
-  input: ListInput,
-  job: Job,
-  caller: CallerOptions,
-): Promise<SampleRun> {
+export async function sampleJob(input: ListInput, job: Job, caller: CallerOptions) {
   let tried: readonly Tried[] = [];
   const run = await openRun(input, job, caller, {});
   const view = await shownRun(run, async (context) => {
@@ -106,7 +95,7 @@ export async function sampleJob(
     tried = made.tried;
     return made.ranTo;
   });
-  return { tried, view };
+  return { /** What came of each domain. */ tried, view };
 }
 
 /** Makes a run, and shows how it ended. */

@@ -28,22 +28,17 @@ export function headAt({ store, isUsable }: AskedApi, domain: string): Dated | u
 /**
  * The places of the APIs that may have to be asked about a domain: none where all that count have answered.
  *
- * @param see called with each outcome that counts
+ * @param find the outcome of an API that counts
  */
-export function placesToAsk<A extends AskedApi>(
+export function placesToAsk<A extends Pick<AskedApi, 'next'>>(
   apis: readonly A[],
-  domain: string,
-  see: (api: A, outcome: Dated) => void,
+  find: (api: A) => Dated | undefined,
 ): readonly number[] {
   const places: number[] = [];
   for (const [at, api] of apis.entries()) {
-    const head = headAt(api, domain);
-    if (!head) {
-      places.push(at);
-      continue;
-    }
-    see(api, head);
-    if (!api.next.has(head.status)) break;
+    const outcome = find(api);
+    if (!outcome) places.push(at);
+    else if (!api.next.has(outcome.status)) break;
   }
   return places;
 }

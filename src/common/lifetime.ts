@@ -75,19 +75,17 @@ export interface Closable {
  * Closes what was opened, last first, in any case. If one resource cannot be closed, the others are
  * closed nevertheless. The first error is thrown at the end.
  */
-export interface Closer extends Closable {
-  /** Registers a resource and returns it. */
-  add<T extends Closable>(resource: T): T;
-}
+export type Closer = ReturnType<typeof createCloser>;
 
-export function createCloser(): Closer {
+export function createCloser() {
   const open: Closable[] = [];
   return {
-    add: (resource) => {
+    /** Registers a resource and returns it. */
+    add: <T extends Closable>(resource: T): T => {
       open.push(resource);
       return resource;
     },
-    close: async () => {
+    close: async (): Promise<void> => {
       const errors: unknown[] = [];
       for (let last = open.pop(); last; last = open.pop()) {
         try {

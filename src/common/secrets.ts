@@ -76,20 +76,7 @@ export function withoutCredentials(
 }
 
 /** Takes secrets out of texts that others wrote, such as answers of an API. */
-export interface Redactor {
-  /**
-   * The text with all secrets replaced.
-   *
-   * @param isCut whether the text goes on where it ends: its last part is left out, as it may be a part
-   * of a secret
-   */
-  text(text: string, isCut?: boolean): string;
-  /**
-   * The same for an answer in JSON, which stays JSON: a number that is a secret becomes a text.
-   * Secrets that are short are left where they are, see `SHORTEST`.
-   */
-  json(text: string): string;
-}
+export type Redactor = ReturnType<typeof createRedactor>;
 
 /**
  * A shorter secret occurs in many words, by chance. It is replaced only where it stands as a word of
@@ -110,7 +97,7 @@ const MARK = '[redacted]';
  *
  * @param secrets each as it is, or as `user:password`
  */
-export function createRedactor(secrets: readonly string[]): Redactor {
+export function createRedactor(secrets: readonly string[]) {
   const parts = [...new Set(secrets.flatMap(partsOf))];
   const longParts = parts.filter((part) => !isShort(part));
   const long = longestFirst([...formsOf(longParts), ...longParts.flatMap(formsWithin)]);
@@ -121,11 +108,21 @@ export function createRedactor(secrets: readonly string[]): Redactor {
   );
   const mostOfSecret = Math.max(0, ...long.map(({ length }) => length * LONGEST_SIGN));
   return {
-    text: (given, isCut = false) => {
+    /**
+     * The text with all secrets replaced.
+     *
+     * @param isCut whether the text goes on where it ends: its last part is left out, as it may be a part
+     * of a secret
+     */
+    text: (given: string, isCut = false): string => {
       const clean = mark(given, [...anywhere, ...asWord]);
       return isCut ? clean.slice(0, Math.max(0, clean.length - mostOfSecret)) : clean;
     },
-    json: (given) => {
+    /**
+     * The same for an answer in JSON, which stays JSON: a number that is a secret becomes a text.
+     * Secrets that are short are left where they are, see `SHORTEST`.
+     */
+    json: (given: string): string => {
       const clean = mark(given, anywhere);
       if (clean === given || isJson(clean) || !isJson(given)) return clean;
       return given.replace(STRING_OR_NUMBER, (token) => {

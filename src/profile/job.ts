@@ -1,6 +1,6 @@
 import { scryptSync } from 'node:crypto';
-import { type Credential, createCredential, isCredentialName } from '../brand/credential.ts';
-import { createEndpoint, type Endpoint } from '../brand/endpoint.ts';
+import { createCredential, isCredentialName } from '../brand/credential.ts';
+import { createEndpoint } from '../brand/endpoint.ts';
 import { proxyLogins } from '../brand/proxy.ts';
 import type { OutcomeStatus } from '../calls/outcome.ts';
 import { isStandard, STANDARD_NAME } from '../collector/fields/standard.ts';
@@ -47,18 +47,7 @@ export function apisOf(job: Job): readonly [Job, ...Job[]] {
 }
 
 /** The API, and the credential to call it. */
-export interface Api {
-  /** What it is called beside others: its profile, else its host. */
-  readonly name: string;
-  readonly endpoint: Endpoint;
-  readonly credential: Credential;
-  /** The profile of the API, if one is named. */
-  readonly profile: Profile | undefined;
-  /** The variable of the environment that its credential is from; undefined where none is sent from there. */
-  readonly keyName: string | undefined;
-  /** Oddities of the settings that are not errors, in sentences. */
-  readonly notices: readonly string[];
-}
+export type Api = ReturnType<typeof createApi>;
 
 const KEY_OPTIONS = { apiKey: secret(), apiKeyEnv: secret() };
 
@@ -173,7 +162,7 @@ export function createApi(
   settings: ApiSettings & OfSource,
   profile: Profile | undefined,
   env: Sources['env'] = process.env,
-): Api {
+) {
   const { api = '', baseUrl, params = [], headers = [], auth, apiKeyFile } = settings;
   if (baseUrl === undefined) {
     throw refusal(
@@ -231,11 +220,15 @@ export function createApi(
       `Of the parameters and headers, ${names} looks like a credential: say in option 'auth' how it is sent, and give it in BRANDFILL_API_KEY or option 'apiKeyFile', which keep it out of lists of processes and of the hash that tells APIs apart.`,
   ];
   return {
+    /** What it is called beside others: its profile, else its host. */
     name,
-    credential,
-    profile,
     endpoint,
+    credential,
+    /** The profile of the API, if one is named. */
+    profile,
+    /** The variable of the environment that its credential is from; undefined where none is sent from there. */
     keyName: auth.kind === 'none' || key !== fromEnv ? undefined : apiKeyEnv,
+    /** Oddities of the settings that are not errors, in sentences. */
     notices: notices.filter((one) => typeof one === 'string'),
   };
 }

@@ -10,18 +10,7 @@ import { type ProfileFile, profileShape } from './profile-schema.ts';
 import { findSampleProblem } from './samples.ts';
 
 /** A profile, read and checked. */
-export interface Profile {
-  /** The name that it is shipped under, or that of its file without folder and ending. */
-  readonly name: string;
-  /** What people call the API. */
-  readonly title: string;
-  /** Where it was read from. */
-  readonly file: string;
-  /** What stands in it. */
-  readonly content: ProfileFile;
-  /** The same, ready for calls. */
-  readonly api: ApiProfile;
-}
+export type Profile = ReturnType<typeof parseProfile>;
 
 /**
  * Reads a profile: one that is shipped, by its name, or a file.
@@ -35,7 +24,7 @@ export function readProfile(nameOrFile: string): Profile {
 }
 
 /** Reads the text of a profile. @throws BrandfillError as `readProfile` */
-export function parseProfile(file: string, text: string): Profile {
+export function parseProfile(file: string, text: string) {
   const yaml = readYaml(file, text);
   const made = yaml.problem() === undefined ? yaml.check(profileShape) : undefined;
   if (!made) throw refusal(yaml.problem() ?? `${file}: no profile`);
@@ -73,7 +62,18 @@ export function parseProfile(file: string, text: string): Profile {
   }
   const problem = yaml.problem();
   if (problem !== undefined) throw refusal(problem);
-  return { name, title: content.title ?? name, file, content, api };
+  return {
+    /** The name that it is shipped under, or that of its file without folder and ending. */
+    name,
+    /** What people call the API. */
+    title: content.title ?? name,
+    /** Where it was read from. */
+    file,
+    /** What stands in it. */
+    content,
+    /** The same, ready for calls. */
+    api,
+  };
 }
 
 /** The text of a profile as it stands in its file. @throws BrandfillError as `readProfile` */

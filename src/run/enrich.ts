@@ -3,8 +3,8 @@ import { resolve } from 'node:path';
 import type { Changes } from '../collector/changes.ts';
 import { isListed } from '../collector/joined-row.ts';
 import { type EnrichedRow, toEnrichedRow } from '../collector/output/output-columns.ts';
-import { chooseOutputPaths, folderOf, type OutputPaths } from '../collector/output/output-paths.ts';
-import { type Outputs, openOutputs } from '../collector/output/outputs.ts';
+import { chooseOutputPaths, folderOf } from '../collector/output/output-paths.ts';
+import { openOutputs } from '../collector/output/outputs.ts';
 import { idOfParts } from '../common/hashes.ts';
 import { createCloser } from '../common/lifetime.ts';
 import type { Job } from '../profile/job.ts';
@@ -12,7 +12,7 @@ import type { ListInput } from '../rows/open-list.ts';
 import { sizeOnDisk } from '../store/store-files.ts';
 import type { FoundOut } from '../watch/findings.ts';
 import type { RunView } from '../watch/run-view.ts';
-import { type ApisOfRun, openApis } from './apis.ts';
+import { openApis } from './apis.ts';
 import { type JoinedRows, joinRows } from './join.ts';
 import { forgetAll, type LookedUp, lookUp } from './look-up.ts';
 import { type OpenedList, open } from './open.ts';
@@ -66,14 +66,7 @@ export async function* runToRows(
 }
 
 /** All that a run writes, opened before any call is made. */
-interface FilesOfRun {
-  readonly paths: OutputPaths;
-  readonly outputs: Outputs;
-  /** What is stored. */
-  readonly apis: ApisOfRun;
-}
-
-async function openFiles(input: ListInput, list: OpenedList): Promise<FilesOfRun> {
+async function openFiles(input: ListInput, list: OpenedList) {
   const { job, context, closer, source, format } = list;
   const paths = await chooseOutputPaths({ ...job.settings, input, source, format });
   await context.report?.openFiles(source.file ? [source.file] : []);
@@ -95,7 +88,7 @@ interface Writing {
   readonly planned: PlannedList;
   readonly lookedUp: LookedUp;
   readonly joined: JoinedRows;
-  readonly files: FilesOfRun;
+  readonly files: Awaited<ReturnType<typeof openFiles>>;
 }
 
 async function write(writing: Writing): Promise<Written> {

@@ -29,7 +29,7 @@ export type PlannedList = Awaited<ReturnType<typeof plan>>;
 /** Reads all rows once, and finds out what each API is to be asked. */
 export async function plan(list: OpenedList, apis: ApisOfRun) {
   const { job, context, closer, source, format, spoolFolder, startedAtMs, now } = list;
-  const [{ store, fields }] = apis;
+  const [{ fields }] = apis;
   const all = closer.add(await createRowIndex(spoolFolder));
   const paths = fields ? undefined : createPathFinder();
   /** Domains that each is to be asked about. */
@@ -39,13 +39,15 @@ export async function plan(list: OpenedList, apis: ApisOfRun) {
     ...list,
     look: (domain, isFirst) => {
       row += 1;
-      const places = placesToAsk(apis, domain, (api, { fetchedAtMs }) => {
-        if (fetchedAtMs > now()) api.store.redate(domain, startedAtMs);
+      const places = placesToAsk(apis, ({ store, isUsable }) => {
+        const latest = paths ? store.find(domain) : store.findHead(domain);
+        if (!latest || !isUsable(domain, latest)) return undefined;
+        if (latest.fetchedAtMs > now()) store.redate(domain, startedAtMs);
+        if ('json' in latest) paths?.see(String(latest.json), row, domain);
+        return latest;
       });
       if (isFirst) for (const at of places) dueAt[at] = (dueAt[at] ?? 0) + 1;
-      if (places.length > 0) return 'due';
-      paths?.see(store.find(domain)?.json ?? '', row, domain);
-      return 'known';
+      return places.length > 0 ? 'due' : 'known';
     },
     index: all,
     signal: context.signal,

@@ -12,9 +12,9 @@ import { wordOf } from '../profile/samples.ts';
 import type { ListInput } from '../rows/open-list.ts';
 import { type Stop, stopForWait } from '../worker/stop-switch.ts';
 import { openApis } from './apis.ts';
-import { type RanTo, ranTo } from './enrich.ts';
+import { ranTo } from './enrich.ts';
 import { type JoinedRows, joinRows } from './join.ts';
-import { type LookedUp, lookUp } from './look-up.ts';
+import { lookUp } from './look-up.ts';
 import { open } from './open.ts';
 import { type PlannedList, plan as planOf } from './plan.ts';
 import type { RunContext } from './run-context.ts';
@@ -97,21 +97,11 @@ export async function runToTrial(domain: string, job: Job, outside: RunContext):
   return { ...only, domain, isFromStore, calls, throttled, elapsedMs, stopped, answers };
 }
 
-/** Few domains that somebody waits for, and the run that asked about them. */
-interface TriedRun extends Pick<PlannedList, 'plan'>, Pick<LookedUp, 'ended'> {
-  readonly tried: readonly Tried[];
-  readonly ranTo: RanTo;
-}
-
 /**
  * Looks up the domains of a short list, or of a sample of one, and returns what came of each. A wait that
  * an earlier run was told is kept only up to `maxWait`.
  */
-export async function runToTried(
-  input: ListInput,
-  job: Job,
-  outside: RunContext,
-): Promise<TriedRun> {
+export async function runToTried(input: ListInput, job: Job, outside: RunContext) {
   const closer = createCloser();
   const impatience = new AbortController();
   let tooLong: Stop | undefined;
