@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { createLine } from '../../src/collector/produce.ts';
+import { createLine, readOrder } from '../../src/collector/produce.ts';
+import type { IndexedRow } from '../../src/collector/row-index.ts';
 
 /** Asks about so many domains of a list, in the order of a run; returns them. */
 function runWith(list: readonly string[], askedAtMs: Map<string, number>, budget: number) {
@@ -32,3 +33,31 @@ it('a budget goes round the whole list, however small it is', () => {
     ),
   );
 });
+
+it.each([1, 4, 5, 1_000, 1_500, 70_000])(
+  'those that go ahead are from all over a list of %i domains',
+  async (length) => {
+    const rows = Array.from(
+      { length: 2 * length },
+      (_, at): IndexedRow => ({
+        kind: 'due',
+        text: String(at >> 1),
+        isFirst: at % 2 === 0,
+        sizeBytes: 1,
+        fields: 1,
+      }),
+    );
+    const index = {
+      read: async function* () {
+        for (let at = 0; at < rows.length; at += 200) yield rows.slice(at, at + 200);
+      },
+    };
+    const { lookups, first } = await readOrder(index, () => 0);
+    expect(lookups).toBe(length);
+    expect(new Set(first).size).toBe(Math.min(length, 5));
+    for (const [at, domain] of first.entries()) {
+      const place = ((at + 0.5) * (length - 1)) / first.length;
+      expect(Math.abs(Number(domain) - place)).toBeLessThanOrEqual(1 + length / 200);
+    }
+  },
+);
