@@ -48,7 +48,7 @@ export function startReportingProgress(
     const isAllPending = pendingNow > 0 && pendingNow === outstanding?.size;
     const prices = sessions.map(priceOf);
     return {
-      due: sumBy(before, ({ done }) => done) + (current?.due ?? 0),
+      due: current ? sumBy(before, ({ done }) => done) + current.due : plan.lookups,
       lookups: sum(({ done }) => done),
       outcomes,
       statuses: statuses(),
