@@ -1,10 +1,7 @@
 import { isDueAt } from '../collector/asked-apis.ts';
 import { type Order, readOrder } from '../collector/produce.ts';
-import { type RowIndex, viewOf } from '../collector/row-index.ts';
+import { viewOf } from '../collector/row-index.ts';
 import { unlessAborted } from '../common/lifetime.ts';
-import type { Progress } from '../watch/events.ts';
-import type { FoundOut } from '../watch/findings.ts';
-import type { RunView } from '../watch/run-view.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 import type { ApiOfRun } from './apis.ts';
 import {
@@ -16,6 +13,7 @@ import {
   startLedgers,
 } from './bounds.ts';
 import type { LogosOfRun } from './logos.ts';
+import type { Asking } from './lookups/ask-api.ts';
 import { startReportingProgress } from './lookups/progress.ts';
 import { LookupSession } from './lookups/session.ts';
 import type { OpenedList } from './open.ts';
@@ -23,19 +21,7 @@ import { type PlannedList, readLeftOfAll } from './plan.ts';
 import { assertCallsArePossible, withinLimits } from './process-limits.ts';
 
 /** What the lookups of a run came to. */
-export interface LookedUp {
-  /** What no event has said of them. */
-  readonly totals: Pick<
-    RunView,
-    'lookups' | 'stopped' | 'limit' | 'callsPer' | 'pendingUntilMs' | 'sources'
-  > & { readonly foundOut: readonly FoundOut[] };
-  /** Why each API was not asked further, in their order. */
-  readonly stops: readonly (Stop | undefined)[];
-  /** How far they were when no more was asked. */
-  readonly ended: Progress;
-  /** Undefined when no logos were to be saved. */
-  readonly logos?: (Pick<LogosOfRun, 'columns'> & Pick<RunView, 'logos'>) | undefined;
-}
+export type LookedUp = Awaited<ReturnType<typeof lookUp>>;
 
 /** With a wrong address there is no output either. */
 const NO_LOGOS = { saved: 0, kept: 0, missing: 0, reasons: {} };
@@ -46,17 +32,13 @@ const NO_LOGOS = { saved: 0, kept: 0, missing: 0, reasons: {} };
  * @param outFolder the folder of the output, for paths that are relative to it
  * @throws the signal's reason when it fires before the first call
  */
-export async function lookUp(
-  list: OpenedList,
-  planned: PlannedList,
-  outFolder = '.',
-): Promise<LookedUp> {
+export async function lookUp(list: OpenedList, planned: PlannedList, outFolder = '.') {
   await confirmCalls(list, planned);
   assertCallsArePossible(planned.plan);
   const logos = await openLogos(list, planned, outFolder);
   const lookedUp = await askAll(list, planned);
   throwIfNothingAsked(list, lookedUp);
-  if (!logos) return lookedUp;
+  if (!logos) return { ...lookedUp, logos: undefined };
   const { totals } = lookedUp;
   const saved =
     totals.stopped?.reason === 'misdirected'
@@ -82,8 +64,8 @@ export async function lookUp(
  *     └─ the run is interrupted, or its store fails ──▶ no other is asked
  * ```
  */
-async function askAll(list: OpenedList, planned: PlannedList): Promise<LookedUp> {
-  const { job, context, now, startedAtMs } = list;
+async function askAll(list: OpenedList, planned: PlannedList) {
+  const { job, context } = list;
   const { apis, plan, domains } = planned;
   if (!isNamed(list)) await forgetAll(planned, undefined);
   const { concurrency } = withinLimits(job, context).settings;
@@ -96,8 +78,7 @@ async function askAll(list: OpenedList, planned: PlannedList): Promise<LookedUp>
       const order = await readOrder(index, (domain) => store.findHead(domain)?.fetchedAtMs ?? 0);
       const settings = { ...api.job.settings, concurrency, maxCalls: await boundOf(api, planned) };
       const bounded = { ...api, job: { ...api.job, settings } };
-      const rowsOf = domains.of;
-      const session = new LookupSession(bounded, { due: order.lookups, rowsOf, startedAtMs, now });
+      const session = new LookupSession(bounded, order.lookups, { ...list, rowsOf: domains.of });
       sessions.push(session);
       await ask(session, { index, order, isRest: at > 0 });
       if (isInterrupted(session.stopped) || context.signal.aborted) break;
@@ -106,6 +87,7 @@ async function askAll(list: OpenedList, planned: PlannedList): Promise<LookedUp>
     const stops = apis.map((_, at) => (sessions[at] ?? sessions.at(-1))?.stopped);
     const pending = sessions.flatMap(({ parking }) => parking.comeBackAtMs ?? []);
     const [only] = apis.length === 1 ? sessions : [];
+    /** What no event has said of them. */
     const totals = {
       lookups: ended.lookups,
       stopped: stops.find(isInterrupted) ?? stops.find((stop) => stop !== undefined),
@@ -115,7 +97,13 @@ async function askAll(list: OpenedList, planned: PlannedList): Promise<LookedUp>
       foundOut: sessions.map(({ foundOut }) => foundOut),
       ...(ended.sources && { sources: ended.sources }),
     };
-    return { totals, stops, ended };
+    return {
+      totals,
+      /** Why each API was not asked further, in their order. */
+      stops,
+      /** How far they were when no more was asked. */
+      ended,
+    };
   } finally {
     progress.close();
   }
@@ -138,11 +126,8 @@ async function boundOf(api: ApiOfRun, { apis }: PlannedList): Promise<number | u
   return most === Infinity ? undefined : most;
 }
 
-interface Asked {
-  readonly index: Pick<RowIndex, 'read'>;
+interface Asked extends Pick<Asking, 'index' | 'isRest'> {
   readonly order: Order;
-  /** Whether others were asked before. */
-  readonly isRest: boolean;
 }
 
 /** Makes the lookups of a session, if there are any. */
@@ -212,7 +197,10 @@ async function confirmCalls(
  *
  * @throws the signal's reason
  */
-function throwIfNothingAsked({ job, context }: OpenedList, { totals, ended }: LookedUp): void {
+function throwIfNothingAsked(
+  { job, context }: OpenedList,
+  { totals, ended }: Pick<LookedUp, 'totals' | 'ended'>,
+): void {
   if (context.isTrial || job.settings.queue !== undefined) return;
   if (totals.stopped?.reason === 'interrupted' && ended.calls === 0)
     context.signal.throwIfAborted();

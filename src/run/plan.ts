@@ -57,7 +57,7 @@ export async function plan(list: OpenedList, apis: ApisOfRun) {
   const { sample, formulas } = job.settings;
   const { planned, index }: { planned: PlannedRows; index: Pick<RowIndex, 'read'> } =
     sample === undefined ? { ...made, index: all } : await takeSample(all, made.planned, sample);
-  const plan = await planCalls(list, { rows: planned, dueAt, apis });
+  const plan = await planCalls(list, planned, { dueAt, apis });
   context.onEvent({ type: 'planned', plan });
   return {
     apis,
@@ -98,18 +98,17 @@ function columnsToFind({ source, column, key, fill, where }: OpenedList): readon
 const RESUMED =
   'This run was interrupted before: the calls that it made then count against its bounds.';
 
-interface ReadList {
-  readonly apis: ApisOfRun;
-  readonly rows: PlannedRows;
-  /** How many domains each API is to be asked about, without a sample. */
-  readonly dueAt: readonly number[];
-}
-
 /**
  * The calls and the cost of a list. Of several APIs those after the first are asked at most so much, as the one
  * before may know all.
+ *
+ * @param dueAt how many domains each is to be asked about, without a sample
  */
-async function planCalls(list: OpenedList, { rows, dueAt, apis }: ReadList): Promise<Plan> {
+async function planCalls(
+  list: OpenedList,
+  rows: PlannedRows,
+  { dueAt, apis }: { readonly dueAt: readonly number[]; readonly apis: ApisOfRun },
+): Promise<Plan> {
   const { job, context } = list;
   const { mostCalls = Infinity } = job;
   // A run without a name begins anew.

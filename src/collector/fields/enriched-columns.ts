@@ -30,8 +30,6 @@ interface Place {
 const createPlace = (path: Path = []): Place => ({ path, below: new Map(), firstAt: Infinity });
 
 /** Finds the paths of answers. Lists are values; so are objects deeper than eight levels. */
-export type PathFinder = ReturnType<typeof createPathFinder>;
-
 export function createPathFinder() {
   const root = createPlace();
   const places: Place[] = [];

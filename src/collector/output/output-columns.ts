@@ -32,18 +32,10 @@ export interface OutputColumnsOptions {
 }
 
 /** The columns that are added to each of the files, and which of them had to be renamed. */
-export interface OutputColumns {
-  readonly out: readonly OutputColumn[];
-  /** The columns of `out` with the results. */
-  readonly enriched: readonly OutputColumn[];
-  readonly failures: readonly OutputColumn[];
-  /** Names of the columns that only the changes file has, if there is one. */
-  readonly changes: readonly string[];
-  readonly renamed: readonly { readonly from: string; readonly to: string }[];
-}
+export type OutputColumns = ReturnType<typeof nameOutputColumns>;
 
 /** Names all added columns. A name that the input has already gets a suffix. */
-export function nameOutputColumns(options: OutputColumnsOptions): OutputColumns {
+export function nameOutputColumns(options: OutputColumnsOptions) {
   const { prefix, enriched, further = [], taken, hasChanges = false, isSeveral = false } = options;
   const renamed = new Map<string, string>();
 
@@ -75,8 +67,10 @@ export function nameOutputColumns(options: OutputColumnsOptions): OutputColumns 
   const failures = name(isSeveral ? [...FAILURE_COLUMNS, SOURCES] : FAILURE_COLUMNS);
   return {
     out: all.slice(0, wanted.length),
+    /** The columns of `out` with the results. */
     enriched: all.slice(own.length, wanted.length),
     failures,
+    /** Names of the columns that only the changes file has, if there is one. */
     changes: all.slice(wanted.length).map((column) => column.name),
     renamed: [...renamed].map(([from, to]) => ({ from, to })),
   };

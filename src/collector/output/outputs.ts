@@ -7,9 +7,6 @@ import type { OutputColumns } from './output-columns.ts';
 import { createOutputStream, type OutputFile, openOutputFile } from './output-file.ts';
 import { isBinaryOutput, type OutputPaths } from './output-paths.ts';
 
-/** The files of a run. */
-export type Outputs = Awaited<ReturnType<typeof openOutputs>>;
-
 export interface OpenOutputsOptions {
   /** What the outputs are made from: they are never more open than that. */
   readonly source: Pick<Source, 'file'>;

@@ -16,17 +16,12 @@ import type { Limit, PaceDescription } from '../../worker/pace-memory.ts';
 import { createStopSwitch, type Stop } from '../../worker/stop-switch.ts';
 import type { ApiOfRun } from '../apis.ts';
 import type { LocalWorker } from '../local-worker.ts';
+import type { OpenedList } from '../open.ts';
 import { notify } from '../run-context.ts';
 
-export interface SessionOptions {
-  /** How many domains are due. */
-  readonly due: number;
+export interface SessionOptions extends Pick<OpenedList, 'startedAtMs' | 'now'> {
   /** How many rows have a domain. */
   readonly rowsOf: (domain: string) => number;
-  /** When the run started, in milliseconds since 1970. */
-  readonly startedAtMs: number;
-  /** The present time of the run, likewise. */
-  readonly now: () => number;
 }
 
 const DRAIN_MS = 10_000;
@@ -73,7 +68,8 @@ export class LookupSession {
   #storeFailure: BrandfillError | undefined;
   #least = { calls: 0, billedMicros: 0 };
 
-  constructor(api: ApiOfRun, { due, rowsOf, startedAtMs, now }: SessionOptions) {
+  /** @param due how many domains are to be asked about */
+  constructor(api: ApiOfRun, due: number, { rowsOf, startedAtMs, now }: SessionOptions) {
     const { store, job } = api;
     const { outstanding, stopSwitch } = this;
     this.api = api;
