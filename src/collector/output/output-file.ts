@@ -49,14 +49,14 @@ export async function openOutputFile(
   from: readonly FileAccess[] = [],
 ): Promise<OutputFile> {
   // A link stays a link, even one to a missing file.
-  const target = await refused(path, () => followOwnLinks(path));
+  const target = await orUnwritable(path, () => followOwnLinks(path));
   if (isStoreFile(target)) {
     throw new BrandfillError(
       'INVALID_SETTING',
       `Cannot write ${path}: that is the name of a store's database; choose another output.`,
     );
   }
-  return await refused(path, async () => {
+  return await orUnwritable(path, async () => {
     const before = await stat(target).catch(() => undefined);
     if (before?.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' });
     if (before && !before.isFile()) return await openDevice(path, target, before);
@@ -75,7 +75,7 @@ export async function openOutputFile(
       return file;
     };
     await (await make()).discard();
-    return onceWritten(temporary, () => refused(path, make));
+    return onceWritten(temporary, () => orUnwritable(path, make));
   });
 }
 
@@ -109,12 +109,12 @@ export function createOutputStream(
   const shown = isTerminal ? createPrintable() : undefined;
   return {
     write: (content) =>
-      refused(path, async () => {
+      orUnwritable(path, async () => {
         if (trouble.first) throw trouble.first;
         if (!stream.write(shown ? shown(content) : content)) await once(stream, 'drain');
       }),
     finish: () =>
-      refused(path, async () => {
+      orUnwritable(path, async () => {
         // A file reports an error only once it is closed. The callback of the last write gets it
         // earlier.
         const last = await new Promise<Error | null | undefined>((resolve) => {
@@ -172,7 +172,7 @@ function createOutputFile(path: string, { target, temporary, handle }: Place): O
     write: (content) => output.write(content),
     finish: async () => {
       await output.finish();
-      await refused(path, async () => {
+      await orUnwritable(path, async () => {
         (gzip ?? sink).end();
         await written; // and closed
         const whole = await open(temporary, 'r+');
@@ -184,7 +184,7 @@ function createOutputFile(path: string, { target, temporary, handle }: Place): O
       });
     },
     commit: () =>
-      refused(path, async () => {
+      orUnwritable(path, async () => {
         await rename(temporary, target);
         isDone = true;
         keepAtExit(removeTemporary);
@@ -227,7 +227,7 @@ async function openDevice(path: string, target: string, found: Stats): Promise<O
  *
  * @throws BrandfillError `UNWRITABLE_OUTPUT` with the reason
  */
-async function refused<T>(path: string, work: () => Promise<T>): Promise<T> {
+async function orUnwritable<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
