@@ -1,8 +1,8 @@
 export type { EnrichOptions } from './api/enrich.ts';
 export { enrich, enrichRows, plan } from './api/enrich.ts';
 export { type TryOptions, tryDomain } from './api/try.ts';
+export type { Plan } from './collector/first-reading.ts';
 export type { EnrichedRow } from './collector/output/output-columns.ts';
-export type { Plan } from './collector/plan.ts';
 export { BrandfillError, type BrandfillErrorCode } from './common/errors.ts';
 export { createRunControl, type RunControl } from './common/run-control.ts';
 export type { ListInput } from './rows/open-list.ts';

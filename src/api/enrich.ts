@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import type { Plan } from '../collector/first-reading.ts';
 import type { EnrichedRow } from '../collector/output/output-columns.ts';
-import type { Plan } from '../collector/plan.ts';
 import type { RunControl } from '../common/run-control.ts';
 import { given, list, secret } from '../options/kinds.ts';
 import type { OptionsOf } from '../options/option.ts';

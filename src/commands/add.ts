@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os';
 import { basename } from 'node:path';
 import { createEndpoint } from '../brand/endpoint.ts';
 import { assertColumnsThere, chooseDomainColumn } from '../collector/choose-column.ts';
-import { makePlan } from '../collector/plan.ts';
+import { makePlan } from '../collector/first-reading.ts';
 import { EXIT } from '../common/errors.ts';
 import { countOf, formatCount } from '../common/format.ts';
 import { flag, text } from '../options/kinds.ts';

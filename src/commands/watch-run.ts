@@ -1,4 +1,4 @@
-import type { Plan } from '../collector/plan.ts';
+import type { Plan } from '../collector/first-reading.ts';
 import { EXIT } from '../common/errors.ts';
 import { isPiped } from '../common/files.ts';
 import { countOf } from '../common/format.ts';

@@ -1,8 +1,8 @@
 import { createRowAnswers, type RowAnswers } from '../collector/asked-apis.ts';
 import { type FoundPaths, flatColumnsOf } from '../collector/fields/enriched-columns.ts';
-import { join } from '../collector/join.ts';
 import { isListed, type JoinedRow, type OutputRow } from '../collector/joined-row.ts';
 import { nameOutputColumns, type OutputColumns } from '../collector/output/output-columns.ts';
+import { join } from '../collector/second-reading.ts';
 import { BrandfillError } from '../common/errors.ts';
 import { countOf, formatCount } from '../common/format.ts';
 import { shorten } from '../rows/columns/names.ts';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { rmdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { chooseColumn, chooseDomainColumn } from '../collector/choose-column.ts';
-import type { ListToRead } from '../collector/plan.ts';
+import type { ListToRead } from '../collector/first-reading.ts';
 import type { Closable, Closer } from '../common/lifetime.ts';
 import { apisOf, type Job } from '../profile/job.ts';
 import { shorten } from '../rows/columns/names.ts';

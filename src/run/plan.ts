@@ -1,14 +1,14 @@
 import { placesToAsk } from '../collector/asked-apis.ts';
 import { assertColumnsThere } from '../collector/choose-column.ts';
 import { createPathFinder } from '../collector/fields/enriched-columns.ts';
-import { chooseOutputPaths } from '../collector/output/output-paths.ts';
 import {
   makePlan,
   type Plan,
   type PlanEstimate,
   type PlannedApi,
   type PlannedRows,
-} from '../collector/plan.ts';
+} from '../collector/first-reading.ts';
+import { chooseOutputPaths } from '../collector/output/output-paths.ts';
 import { createRowIndex, type RowIndex } from '../collector/row-index.ts';
 import { billOf, costOf, MICROS } from '../common/format.ts';
 import { createCloser } from '../common/lifetime.ts';

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import type { Plan } from '../collector/plan.ts';
+import type { Plan } from '../collector/first-reading.ts';
 import { BrandfillError } from '../common/errors.ts';
 import type { Job } from '../profile/job.ts';
 import type { RunContext } from './run-context.ts';

@@ -1,4 +1,4 @@
-import type { Plan } from '../collector/plan.ts';
+import type { Plan } from '../collector/first-reading.ts';
 import type { FileAccess } from '../common/files.ts';
 import { createRunId } from '../common/hashes.ts';
 import { createCallbackGuard } from '../common/lifetime.ts';

@@ -1,4 +1,4 @@
-import type { PlannedRows } from '../collector/plan.ts';
+import type { PlannedRows } from '../collector/first-reading.ts';
 import { hasDomain, type RowIndex, viewOf } from '../collector/row-index.ts';
 
 /**

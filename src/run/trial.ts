@@ -1,8 +1,8 @@
 import { findJsonObject, type JsonObject } from '../brand/json-object.ts';
 import type { Meaning } from '../brand/meaning.ts';
+import type { Bill } from '../collector/first-reading.ts';
 import { isListed, type JoinedRow, type RowStatus } from '../collector/joined-row.ts';
 import type { OutputColumns } from '../collector/output/output-columns.ts';
-import type { Bill } from '../collector/plan.ts';
 import { billOf } from '../common/format.ts';
 import { createCloser } from '../common/lifetime.ts';
 import type { Job } from '../profile/job.ts';

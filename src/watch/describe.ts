@@ -1,5 +1,11 @@
 import { wayOf } from '../calls/stops.ts';
-import type { InvalidRow, Plan, PlannedApi, PlannedRows, RowPlace } from '../collector/plan.ts';
+import type {
+  InvalidRow,
+  Plan,
+  PlannedApi,
+  PlannedRows,
+  RowPlace,
+} from '../collector/first-reading.ts';
 import { EXIT } from '../common/errors.ts';
 import {
   countOf,

@@ -1,6 +1,6 @@
 import type { Stall } from '../calls/lookup-queue.ts';
 import { createOutcomeCounts } from '../calls/outcome.ts';
-import type { Plan } from '../collector/plan.ts';
+import type { Plan } from '../collector/first-reading.ts';
 import type { DomainColumn } from '../rows/columns/domain-column.ts';
 import type { PaceDescription } from '../worker/pace-memory.ts';
 import type { Stop } from '../worker/stop-switch.ts';

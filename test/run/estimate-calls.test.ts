@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { PlanEstimate } from '../../src/collector/plan.ts';
+import type { PlanEstimate } from '../../src/collector/first-reading.ts';
 import { createJob } from '../../src/profile/job.ts';
 import { estimateCalls } from '../../src/run/plan.ts';
 import type { Learned } from '../../src/worker/pace-memory.ts';

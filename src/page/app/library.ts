@@ -1,4 +1,4 @@
-import type { Plan } from '../../collector/plan.ts';
+import type { Plan } from '../../collector/first-reading.ts';
 import type { Job } from '../../profile/job.ts';
 import type { CallerOptions } from '../../run/run-context.ts';
 import type { Tried } from '../../run/trial.ts';

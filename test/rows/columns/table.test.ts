@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { chooseDomainColumn } from '../../../src/collector/choose-column.ts';
-import { makePlan } from '../../../src/collector/plan.ts';
+import { makePlan } from '../../../src/collector/first-reading.ts';
 import { looksLikeHeader } from '../../../src/rows/columns/table.ts';
 import { createDomainReader } from '../../../src/rows/domain/domain.ts';
 import type { RowFormat } from '../../../src/rows/row-format.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { chooseDomainColumn } from '../../src/collector/choose-column.ts';
-import { makePlan } from '../../src/collector/plan.ts';
+import { makePlan } from '../../src/collector/first-reading.ts';
 import type { IndexedRow } from '../../src/collector/row-index.ts';
 import { createDomainReader } from '../../src/rows/domain/domain.ts';
 import { openText, sourceOf } from '../rows/sources.ts';
