@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Plan } from '../collector/first-reading.ts';
 import type { EnrichedRow } from '../collector/output/output-columns.ts';
 import type { RunControl } from '../common/run-control.ts';
-import { given, list, secret } from '../options/kinds.ts';
+import { given, list, plainText } from '../options/kinds.ts';
 import type { OptionsOf } from '../options/option.ts';
 import { OPTIONS, SOURCE } from '../options/options.ts';
 import { type RunSurroundings, showRun } from '../page/show-run.ts';
@@ -21,20 +21,20 @@ const ENRICH = {
   /** Path of an XLSX, CSV, TSV or JSONL file, `-` for standard input, or rows as objects. */
   input: list<ListInput>(),
   /** The credential. @default BRANDFILL_API_KEY */
-  apiKey: secret(),
+  apiKey: plainText(),
   /** APIs that are asked in turn, each about what the one before does not know. @default one, as the options say */
-  sources: z.array(z.strictObject({ ...SOURCE, apiKey: secret() })).optional(),
+  sources: z.array(z.strictObject({ ...SOURCE, apiKey: plainText() })).optional(),
   /** The name of the changes file from run to run, if its path has a date. @default its path */
-  changesId: secret(),
+  changesId: plainText(),
   /**
    * What the run is called, so that one that was killed or interrupted has what its bounds have left when it
    * is started again. @default the path of its list; rows and pipes without a name begin anew
    */
-  runName: secret(),
+  runName: plainText(),
   /** Asked before the first call. False ends it with an `AbortError`. @default no question */
   confirm: given<(plan: Plan) => Promise<boolean>>(),
   /** The token that viewers need, if others can reach it. @default BRANDFILL_DASHBOARD_TOKEN */
-  token: secret(),
+  token: plainText(),
   /**
    * Stops the run in order: no new call starts, calls under way get ten seconds, and all rows are
    * written, those not asked as `skipped`. Before the first call it ends the run with the signal's
@@ -42,7 +42,7 @@ const ENRICH = {
    */
   signal: given<AbortSignal>(),
   /** The id of the run in logs and in its summary. @default random */
-  runId: secret(),
+  runId: plainText(),
   /** Called as the run goes on. If it throws, the run stops and rejects with that error. */
   onEvent: given<(event: RunEvent) => void>(),
   /** Pauses, resumes and stops the run; made by `createRunControl`. @default no control */

@@ -1,4 +1,4 @@
-import { given, secret, someText } from '../options/kinds.ts';
+import { given, plainText, someText } from '../options/kinds.ts';
 import { type OptionsOf, pick, refusal, varied } from '../options/option.ts';
 import { API_OPTIONS, OPTIONS } from '../options/options.ts';
 import { createJob, type Job } from '../profile/job.ts';
@@ -23,7 +23,7 @@ const TRY = {
   /** Anything that a row's cell may hold: a domain, a URL, an e-mail address. */
   domain: someText,
   /** The credential. @default BRANDFILL_API_KEY */
-  apiKey: secret(),
+  apiKey: plainText(),
   /** Ends the trial. */
   signal: given<AbortSignal>(),
   /** Called as it goes on. */

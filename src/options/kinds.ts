@@ -405,7 +405,7 @@ export const variableName = z
 export const given = <T>() => z.custom<T>().optional();
 
 /** A text that is not repeated in messages. */
-export const secret = () => z.string(received('a text')).optional();
+export const plainText = () => z.string(received('a text')).optional();
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 

@@ -9,7 +9,7 @@ import { describeSystemError, systemErrorCode } from '../common/errors.ts';
 import { othersWhoCanChange, readSmallFile } from '../common/files.ts';
 import { idOfParts } from '../common/hashes.ts';
 import { isShort, keepCredentialName, keepSecret } from '../common/secrets.ts';
-import { isProfileFile, secret } from '../options/kinds.ts';
+import { isProfileFile, plainText } from '../options/kinds.ts';
 import {
   type Options,
   pick,
@@ -49,7 +49,7 @@ export function apisOf(job: Job): readonly [Job, ...Job[]] {
 /** The API, and the credential to call it. */
 export type Api = ReturnType<typeof createApi>;
 
-const KEY_OPTIONS = { apiKey: secret(), apiKeyEnv: secret() };
+const KEY_OPTIONS = { apiKey: plainText(), apiKeyEnv: plainText() };
 
 /** The options that a job is made of. */
 const JOB_OPTIONS = { ...OPTIONS, ...KEY_OPTIONS };
