@@ -79,14 +79,8 @@ describe('createCredential', () => {
   it.each(['bearer', 'basic', 'header:x-key'])(
     'refuses, for %s, a secret that no header can carry, and does not repeat it',
     (spec) => {
-      for (const secret of [
-        's3cret\nx',
-        's3cret\r',
-        's3crét',
-        's3cret\0',
-        's3cret\t',
-        '\uFEFFs3cret',
-      ]) {
+      for (const end of ['\nx', '\r', 'é', '\0', '\t', '\uFEFF']) {
+        const secret = `s3cret${end}`;
         const create = (): unknown => createCredential(parseAuth(spec), secret);
         expect(create).toThrow('characters that an HTTP header cannot carry');
         expect(create).not.toThrow(/s3cr/);

@@ -53,14 +53,8 @@ describe('docs/queue-contract.md', () => {
     onTestFinished(() => queue.close());
     await queue.add(LOOKUPS_JOB, chunks[0]);
     await queue.add(LOOKUPS_JOB, { domains: 'acme.com' }, { jobId: 'broken' });
-    const args = [
-      'jobs/add-lookups.ts',
-      redis.url,
-      name,
-      'acme.com',
-      'http://www.bolt.com/a',
-      'n/a',
-    ];
+    const names = ['acme.com', 'http://www.bolt.com/a', 'n/a'];
+    const args = ['jobs/add-lookups.ts', redis.url, name, ...names];
     const { stdout } = await run(process.execPath, ['--import', 'tsx', ...args], { cwd: project });
     expect(stdout.split('\n').toSorted()).toEqual([
       '',

@@ -1,7 +1,7 @@
 import { Queue } from 'bullmq';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { OutcomesData } from '../../src/queue/contract.ts';
-import { PREFIX, streamKey } from '../../src/queue/names.ts';
+import { QUEUE_OPTIONS, streamKey } from '../../src/queue/names.ts';
 import { type TestDatabase, useDatabase, useRedis } from '../support/redis.ts';
 import { type Ended, run, runHere, startHere } from './support/command.ts';
 import { domains, listOf, openFolder, openList } from './support/folder.ts';
@@ -11,20 +11,14 @@ import { openStage } from './support/queue-stage.ts';
 const QUEUE = 'api.test-80';
 const BASE_URL = 'http://api.test';
 
-function queueOn(redis: TestDatabase, name: string = QUEUE): Queue {
+function queueOn(redis: TestDatabase): Queue {
   const connection = { port: redis.port, db: redis.client.options.db ?? 0 };
-  const streams = { events: { maxLen: 0 } };
-  const queue = new Queue(name, {
-    connection,
-    prefix: PREFIX,
-    streams,
-  });
+  const queue = new Queue(QUEUE, { connection, ...QUEUE_OPTIONS });
   onTestFinished(() => queue.close());
   return queue;
 }
 
 interface Waiting {
-  readonly id: string;
   readonly priority: number;
   readonly data: { readonly domains: readonly string[]; readonly [key: string]: unknown };
 }
@@ -32,11 +26,7 @@ interface Waiting {
 /** The chunks on the queue, in the order in which a worker takes them. */
 async function waitingOn(redis: TestDatabase): Promise<Waiting[]> {
   const jobs = await queueOn(redis).getJobs(['waiting', 'prioritized'], 0, -1, true);
-  return jobs.map(({ id = '', priority, data }) => ({
-    id,
-    priority,
-    data: data as Waiting['data'],
-  }));
+  return jobs as unknown as Waiting[];
 }
 
 /** Adds a list of these domains. */
@@ -148,17 +138,8 @@ describe('brandfill add', () => {
     const redis = await useDatabase();
     const { path: cwd } = openFolder();
     const stdin = listOf(['acme.com', 'bolt.com', 'acme.com', 'co.uk']);
-    const args = [
-      'add',
-      '-',
-      '--queue',
-      redis.url,
-      '--ref',
-      'crm 7',
-      '--json',
-      '--base-url',
-      BASE_URL,
-    ];
+    const from = ['add', '-', '--queue', redis.url, '--base-url', BASE_URL];
+    const args = [...from, '--ref', 'crm 7', '--json'];
     const { code, stdout, stderr } = await run(args, { cwd, stdin });
     expect(code).toBe(0);
     expect(stderr).toContain("line 5 'co.uk' (");

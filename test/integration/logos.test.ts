@@ -25,30 +25,17 @@ describe('--logos', () => {
       }),
       pages({ '/a.svg': PNG, '/b': PLAIN_SVG, '/p': '<html>' }),
     );
-    const domains = 'a.com,b.com,missing.com,page.com,none.com,private.com,unknown.com,a.com'.split(
-      ',',
-    );
-    folder.write('list.csv', listOf([...domains, 'no domain']));
+    const domains = 'a.com b.com missing.com page.com none.com private.com unknown.com a.com';
+    folder.write('list.csv', listOf([...domains.split(' '), 'no domain']));
     const ended = await enrichHere(folder, api.url, ...FLAGS);
     expect(ended).toMatchObject({ code: 0 });
     const rows = rowsOf(folder.read('list.enriched.csv'));
-    expect(column(rows, 'brand_logo_file')).toEqual([
-      'pictures/a.com.png',
-      ...Array.from({ length: 6 }, () => ''),
-      'pictures/a.com.png',
-      '',
-    ]);
-    expect(column(rows, 'brand_logo_reason')).toEqual([
-      '',
-      'svg_left_out',
-      'http_404',
-      'not_a_picture',
-      'no_url',
-      'private_address',
-      '',
-      '',
-      '',
-    ]);
+    expect(column(rows, 'brand_logo_file').join()).toBe(
+      'pictures/a.com.png,,,,,,,pictures/a.com.png,',
+    );
+    expect(column(rows, 'brand_logo_reason').join()).toBe(
+      ',svg_left_out,http_404,not_a_picture,no_url,private_address,,,',
+    );
     expect(picturesIn(folder)).toEqual(['a.com.png']);
     expect(readFileSync(folder.at('pictures/a.com.png'))).toEqual(PNG);
     expect(api.asked().sort()).toEqual(['/a.svg', '/b', '/none.png', '/p']);
@@ -62,12 +49,11 @@ describe('--logos', () => {
   it('is refused before any call when its folder is a file, or not all is given', async () => {
     const folder = openList(listOf(['a.com']));
     const api = await openApi();
-    const args = ['enrich', 'list.csv', '--base-url', api.url, '--logos'];
-    const inFile = await runHere([...args, 'list.csv', '--logo-field', 'logo'], {
-      cwd: folder.path,
-    });
+    const enrich = (...flags: readonly string[]) =>
+      enrichHere(folder, api.url, '--logos', ...flags);
+    const inFile = await enrich('list.csv', '--logo-field', 'logo');
     expectRefusal(inFile, /Cannot write logos to list\.csv: it is a file, not a folder\.$/);
-    const alone = await runHere([...args, 'pictures'], { cwd: folder.path });
+    const alone = await enrich('pictures');
     expectRefusal(alone, /Cannot use --logos without --logo-field: give both\.$/);
     expect(folder.names()).toEqual(['list.csv']);
     expect(api.stats().calls).toBe(0);
@@ -76,10 +62,9 @@ describe('--logos', () => {
   it('makes no folder in a rehearsal, and asks no host when the API is the wrong one', async () => {
     const folder = openList(listOf(['a.com', 'b.com', 'c.com', 'd.com', 'e.com']));
     const { url } = await openServer((_, response) => response.end('<html>'));
-    const args = ['enrich', 'list.csv', '--base-url', url, ...FLAGS];
-    expect(await runHere([...args, '--dry-run'], { cwd: folder.path })).toMatchObject({ code: 0 });
+    expect(await enrichHere(folder, url, ...FLAGS, '--dry-run')).toMatchObject({ code: 0 });
     expect(existsSync(folder.at('pictures'))).toBe(false);
-    const ended = await runHere(args, { cwd: folder.path });
+    const ended = await enrichHere(folder, url, ...FLAGS);
     expect(ended.code).toBe(4);
     expect(picturesIn(folder)).toEqual([]);
   });

@@ -99,16 +99,8 @@ describe('a folder with forty files of names like ours', () => {
     folder.write('list.csv', listOf(domains(200)));
     const before = lookAt(folder);
     const api = await openApi({ latencyMs: 20 });
-    const args = [
-      'enrich',
-      'list.csv',
-      '--store',
-      '.',
-      '--base-url',
-      api.url,
-      '--concurrency',
-      '4',
-    ];
+    const flags = ['--store', '.', '--base-url', api.url, '--concurrency', '4'];
+    const args = ['enrich', 'list.csv', ...flags];
     for (const calls of [1, 40]) {
       const running = await start(args, { cwd: folder.path });
       await expect.poll(() => api.stats().calls).toBeGreaterThan(calls);
@@ -123,15 +115,15 @@ describe('a folder with forty files of names like ours', () => {
     const folder = fillFolder();
     const before = lookAt(folder);
     const args = ['app', '--dir', '.', '--no-open', '--listen', '0'];
-    const app = startHere(args, { cwd: folder.path });
-    await app.shows('Ctrl-C ends it.');
-    await app.stop();
-    const killed = await start(args, { cwd: folder.path });
-    await killed.shows('Ctrl-C ends it.');
-    await killed.stop('SIGKILL');
-    const again = startHere(args, { cwd: folder.path });
-    await again.shows('Ctrl-C ends it.');
-    await again.stop();
+    for (const [begin, signal] of [
+      [startHere, 'SIGTERM'],
+      [start, 'SIGKILL'],
+      [startHere, 'SIGTERM'],
+    ] as const) {
+      const app = await begin(args, { cwd: folder.path });
+      await app.shows('Ctrl-C ends it.');
+      await app.stop(signal);
+    }
     expect(lookAt(folder)).toEqual(before);
   });
 
@@ -182,15 +174,9 @@ describe.skipIf(!isRoot)(
     ])('is refused, and nothing is made or shown from it: %s', async (_, owner, mode, why) => {
       const folder = openList(LIST);
       const precious = folder.write('precious', 'mine');
-      for (const name of [
-        'there',
-        'there/store',
-        'there/lists',
-        'there/spool',
-        'there/rehearsal',
-      ]) {
-        mkdirSync(folder.at(name), 0o700);
-        chownSync(folder.at(name), owner, owner);
+      for (const name of ['.', 'store', 'lists', 'spool', 'rehearsal']) {
+        mkdirSync(join(folder.at('there'), name), { recursive: true, mode: 0o700 });
+        chownSync(join(folder.at('there'), name), owner, owner);
       }
       writeFileSync(folder.at('there/app.json'), '{"url":"http://evil.example","token":"t"}');
       for (const name of ['lock.mdb', 'data.mdb', 'closed']) {
@@ -226,10 +212,7 @@ describe('what a killed run has written of its output', () => {
   it('goes with the next run, whatever that writes; nothing else does', async () => {
     const folder = openFolder();
     const names = domains(3);
-    folder.write(
-      'long.csv',
-      listOf(Array.from({ length: 80_000 }, (_, row) => names[row % 3] ?? '')),
-    );
+    folder.write('long.csv', listOf(Array(27_000).fill(names).flat()));
     folder.write('list.csv', listOf(names));
     const mine = folder.write(`out.csv.${UUID}.part`, 'mine');
     const { url } = await openApi();

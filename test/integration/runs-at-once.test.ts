@@ -23,13 +23,10 @@ async function openStage(
   const calls = await holdCalls(sandbox, isHeld);
   for (const [name, names] of Object.entries(lists)) folder.write(`${name}.csv`, listOf(names));
   const options = { cwd: folder.path };
-  const common = ['--base-url', calls.url, '--concurrency', String(CONCURRENCY)];
-  const enrich = (name: string, ...flags: readonly string[]): readonly string[] => [
-    'enrich',
-    `${name}.csv`,
-    ...common,
-    ...flags,
-  ];
+  const enrich = (name: string, ...flags: readonly string[]): readonly string[] =>
+    ['enrich', `${name}.csv`, '--base-url', calls.url, '--concurrency', `${CONCURRENCY}`].concat(
+      flags,
+    );
   return {
     api: sandbox,
     folder,

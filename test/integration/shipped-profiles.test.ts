@@ -50,13 +50,8 @@ describe.each(['brandfetch', 'people-data-labs', 'crustdata', 'prospeo'])(
     it('gives each domain of a list the verdict that its answer means', async () => {
       const api = await openPlayed(profile);
       const folder = openList(listOf(going.map(({ domain }) => domain)));
-      const options = {
-        input: 'list.csv',
-        api: name,
-        baseUrl: api.url,
-        apiKey: KEY,
-        maxWait: '5s',
-      };
+      const place = { input: 'list.csv', api: name, baseUrl: api.url };
+      const options = { ...place, apiKey: KEY, maxWait: '5s' };
       const first = await enrichIn(folder, options);
       expect(statusesOf(first)).toEqual(going.map(({ means }) => STATUSES[means]));
       expect(first.summary.stopped).toBeUndefined();
@@ -97,7 +92,7 @@ it.each(shippedProfiles())(
 );
 
 it('brandfill sandbox --api plays a profile, its quota in the words of the API', async () => {
-  const folder = openList(listOf(Array.from({ length: 30 }, (_, at) => `company-${at}.com`)));
+  const folder = openList(30);
   const args = ['sandbox', '--api', 'hunter', '--port', '0', '--quota', '20'];
   const sandbox = await start(args, { cwd: folder.path });
   const [, url = ''] = /on (http:\S+)/.exec(await firstLine(sandbox.process.stdout)) ?? [];

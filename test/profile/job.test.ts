@@ -30,18 +30,12 @@ it('a job has an endpoint made of base URL, parameters and a credential in the q
 });
 
 describe('the credential of a job', () => {
+  const OTHER = { BRANDFILL_API_KEY: 'x' };
+
   it.each<[string, () => object, Record<string, string>]>([
     ['the environment', () => ({}), { BRANDFILL_API_KEY: ` ${KEY}\n` }],
-    [
-      'a file before that',
-      () => ({ apiKeyFile: writeKey(`\uFEFF${KEY}\r\n`) }),
-      { BRANDFILL_API_KEY: 'x' },
-    ],
-    [
-      'a program before all',
-      () => ({ apiKeyFile: '/no', apiKey: KEY }),
-      { BRANDFILL_API_KEY: 'x' },
-    ],
+    ['a file before that', () => ({ apiKeyFile: writeKey(`\uFEFF${KEY}\r\n`) }), OTHER],
+    ['a program before all', () => ({ apiKeyFile: '/no', apiKey: KEY }), OTHER],
   ])('comes from %s', (_, given, env) => {
     const job = jobOf({ auth: 'bearer', ...given() }, env);
     expect(authorizationOf(job)).toEqual({ authorization: `Bearer ${KEY}` });

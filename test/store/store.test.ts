@@ -11,23 +11,13 @@ const LONGEST =
 describe('the store', () => {
   it('gives back what was put, also after it was closed and opened again', async () => {
     const folder = join(useTempFolder(), 'a', 'b');
+    const none = { json: '', reason: 'http_422' };
     const outcomes = [
       outcomeOf('long.com', { json: `{"a":"${'é'.repeat(5_000)}"}` }),
       outcomeOf(LONGEST, { json: '{}' }),
-      outcomeOf('none.com', { status: 'not_found', httpStatus: 404, json: '' }),
-      outcomeOf('bad.com', {
-        status: 'rejected',
-        httpStatus: 422,
-        json: '',
-        reason: 'http_422',
-        said: 'nö',
-      }),
-      outcomeOf('lost.com', {
-        status: 'failed',
-        httpStatus: undefined,
-        json: '',
-        reason: 'timeout',
-      }),
+      outcomeOf('none.com', { ...none, status: 'not_found', httpStatus: 404 }),
+      outcomeOf('bad.com', { ...none, status: 'rejected', httpStatus: 422, said: 'nö' }),
+      outcomeOf('lost.com', { ...none, status: 'failed', httpStatus: undefined }),
     ];
     const check = (store: OutcomeStore): void => {
       for (const outcome of [...outcomes, ...outcomes.toReversed()]) {

@@ -37,14 +37,8 @@ it.each<[what: string, wait: Partial<Progress>, minutes: number, lines: number]>
       for (let passed = 0; passed < ms; passed += 5_000) {
         vi.advanceTimersByTime(5_000);
         lookupMs += 5_000;
-        const event = {
-          type: 'progress',
-          ...PROGRESS,
-          due: 6,
-          calls: 1,
-          lookupMs,
-          ...change,
-        } as const;
+        const progress = { ...PROGRESS, due: 6, calls: 1, lookupMs, ...change };
+        const event = { type: 'progress', ...progress } as const;
         recorder.onEvent(event);
         display.show(event);
       }

@@ -7,26 +7,13 @@ import { recordRun } from '../../src/watch/record-run.ts';
 import { createStatusCounts } from '../../src/watch/run-view.ts';
 import { describeWait } from '../../src/watch/words.ts';
 import type { Failing } from '../../src/worker/pace-memory.ts';
+import { outcomeOf } from '../store/outcomes.ts';
 import { PROGRESS } from './progress.ts';
 
 const PLANNED = {
   type: 'planned',
-  plan: {
-    rows: 10,
-    uniqueDomains: 8,
-    invalidRows: 1,
-    invalidByReason: { empty: 1 },
-    invalidExamples: [],
-    freshDomains: 2,
-    freshRows: 2,
-    lookups: 6,
-    calls: 6,
-    raggedRows: 0,
-    estimate: undefined,
-    price: undefined,
-    cost: undefined,
-  },
-} as const satisfies RunEvent;
+  plan: { freshDomains: 2, freshRows: 2, invalidRows: 1, lookups: 6, uniqueDomains: 8, rows: 10 },
+} as RunEvent;
 
 const ENDED = { statuses: { ...createStatusCounts(), found: 9, invalid: 1 }, calls: 7 };
 
@@ -188,22 +175,10 @@ describe('the reasons of rows', () => {
 
   function rowOf({ said, httpStatus = 422, ...change }: Change): JoinedRow {
     const isAsked = change.status !== 'invalid';
-    const outcome = { domain: '', status: 'rejected', reason: '', said, httpStatus } as const;
-    return {
-      raw: 'Acme,acme.com',
-      fields: 2,
-      number: 1,
-      domain: 'acme.com',
-      status: 'rejected',
-      reason: 'http_422',
-      outcome: isAsked ? { ...outcome, attempts: 1, fetchedAtMs: 1, json: '' } : undefined,
-      fetchedAtMs: 1,
-      key: '',
-      api: 0,
-      values: [],
-      fills: undefined,
-      ...change,
-    };
+    const outcome = isAsked ? outcomeOf('', { status: 'rejected', said, httpStatus }) : undefined;
+    const refused = { domain: 'acme.com', status: 'rejected', reason: 'http_422' } as const;
+    const row = { raw: 'Acme,acme.com', fields: 2, number: 1, key: '', api: 0, values: [] };
+    return { ...row, ...refused, outcome, fetchedAtMs: 1, fills: undefined, ...change };
   }
 
   it('are counted without what differs from row to row, with advice and the first rows', () => {
@@ -217,22 +192,10 @@ describe('the reasons of rows', () => {
     });
     rows.take([
       rowOf({ said: 'acme.com is for sale, request 1234567' }),
-      rowOf({
-        number: 2,
-        domain: 'b.com',
-        raw: 'B,b.com',
-        said: 'b.com is for sale, request 7654321',
-      }),
-      rowOf({
-        number: 3,
-        domain: '',
-        status: 'invalid',
-        reason: 'empty',
-        raw: 'C,',
-        httpStatus: undefined,
-      }),
-      rowOf({ number: 4, status: 'found', reason: '', values: ['Acme'] }),
-      rowOf({ number: 5, status: 'stale', reason: 'timeout', values: [''], httpStatus: undefined }),
+      rowOf({ raw: 'B,b.com', domain: 'b.com', said: 'b.com is for sale, request 7654321' }),
+      rowOf({ raw: 'C,', domain: '', status: 'invalid', reason: 'empty', httpStatus: undefined }),
+      rowOf({ status: 'found', reason: '', values: ['Acme'] }),
+      rowOf({ status: 'stale', reason: 'timeout', values: [''], httpStatus: undefined }),
     ]);
     const { reasons, columns } = recorder.read();
     expect(columns).toEqual([{ name: 'brand_name', rows: 1 }]);

@@ -106,13 +106,8 @@ describe('words', () => {
       store: { folder: '.brandfill', sizeBytes: 2_000 },
     });
     const view = recorder.read();
-    const failed = {
-      status: 'failed' as const,
-      reason: 'x',
-      rows: 2,
-      advice: 'It broke.',
-      examples: [],
-    };
+    const why = { status: 'failed', reason: 'x', advice: 'It broke.' } as const;
+    const failed = { ...why, rows: 2, examples: [] };
     const told = describeEnd({ ...view, limit: { limitIs: 'unknown' }, reasons: [failed] });
     expect(told.join()).not.toContain('no limit met'); // calls were throttled
     expect(told).toContain('2 rows failed: It broke.');

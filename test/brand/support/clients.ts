@@ -24,14 +24,7 @@ export interface TestClient {
   ask(domain?: string, signal?: AbortSignal): Promise<Meaning>;
 }
 
-const PROXY_NAMES = [
-  'http_proxy',
-  'HTTP_PROXY',
-  'https_proxy',
-  'HTTPS_PROXY',
-  'no_proxy',
-  'NO_PROXY',
-];
+const PROXY_NAMES = 'http_proxy HTTP_PROXY https_proxy HTTPS_PROXY no_proxy NO_PROXY'.split(' ');
 
 /** Opens a client that is closed when the test ends. */
 export function useClient(baseUrl: string, options: ClientOptions = {}): TestClient {
@@ -42,13 +35,8 @@ export function useClient(baseUrl: string, options: ClientOptions = {}): TestCli
   onTestFinished(() => {
     vi.unstubAllEnvs();
   });
-  const client = createBrandClient({
-    connections: 1,
-    timeoutMs: 5_000,
-    ...others,
-    endpoint,
-    credential,
-  });
+  const bounds = { connections: 1, timeoutMs: 5_000, ...others };
+  const client = createBrandClient({ ...bounds, endpoint, credential });
   onTestFinished(() => client.close());
   const ask: TestClient['ask'] = async (
     domain = 'acme.com',

@@ -25,14 +25,7 @@ describe('nameOutputColumns', () => {
   });
 
   it('gives a number to fields that are called like columns of ours, or alike', () => {
-    expect(namesOf(['domain', 'status', 'a', 'a'], []).out).toEqual([
-      'brand_domain',
-      'brand_status',
-      'brand_fetched_at',
-      'brand_domain_2',
-      'brand_status_2',
-      'brand_a',
-      'brand_a_2',
-    ]);
+    const { out } = namesOf(['domain', 'status', 'a', 'a'], [], '');
+    expect(out.join()).toBe('domain,status,fetched_at,domain_2,status_2,a,a_2');
   });
 });

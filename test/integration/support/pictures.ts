@@ -44,15 +44,8 @@ export function answers(
   );
 }
 
-export const FLAGS: readonly string[] = [
-  '--logos',
-  'pictures',
-  '--logo-field',
-  'logo',
-  '--fields',
-  'name=name',
-  '--json',
-];
+export const FLAGS: readonly string[] =
+  '--logos pictures --logo-field logo --fields name=name --json'.split(' ');
 
 export function picturesIn(folder: Folder): string[] {
   return readdirSync(folder.at('pictures')).sort();

@@ -29,16 +29,13 @@ export function hostOf({ port }: TestRedis): string {
 
 /** Both commands that use a queue, each in a folder of its own. */
 export const COMMANDS = {
-  worker: (url: string) => ['worker', '--queue', url, '--base-url', 'http://127.0.0.1:9'],
-  enrich: (url: string) => [
-    'enrich',
-    'list.csv',
-    '--queue',
-    url,
-    '--base-url',
-    'http://127.0.0.1:9',
-  ],
+  worker: (url: string) => ['worker', ...queueAt(url)],
+  enrich: (url: string) => ['enrich', 'list.csv', ...queueAt(url)],
 };
+
+function queueAt(url: string): readonly string[] {
+  return ['--queue', url, '--base-url', 'http://127.0.0.1:9'];
+}
 
 export type CommandName = keyof typeof COMMANDS;
 
@@ -67,13 +64,10 @@ export async function expectSameBytes(
 ): Promise<void> {
   const folder = openList(60);
   const { url } = await openApi({ notFound: 0.2 });
-  const args = (name: string): string[] =>
-    ['enrich', 'list.csv', '--base-url', url, '--store', name].concat([
-      '--out',
-      `${name}.csv`,
-      '--failures',
-      `${name}.failures.csv`,
-    ]);
+  const args = (name: string): string[] => [
+    ...['enrich', 'list.csv', '--base-url', url, '--store', name],
+    ...['--out', `${name}.csv`, '--failures', `${name}.failures.csv`],
+  ];
   const options = { cwd: folder.path, env };
   const alone = await runHere(args('alone'), options);
   // What Node.js reads when it starts takes a process.
