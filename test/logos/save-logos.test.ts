@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Fetched } from '../../src/logos/fetch-picture.ts';
 import { openPictureFolder, pictureFileOf } from '../../src/logos/picture-folder.ts';
-import { type LogoCounts, saveLogos } from '../../src/logos/save-logos.ts';
+import { saveLogos } from '../../src/logos/save-logos.ts';
 import { openStore } from '../store/outcomes.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 import { PLAIN_SVG, PNG } from './pictures.ts';
@@ -28,24 +28,20 @@ interface Night {
 }
 
 /** Nights on one store and one folder. */
-async function useNights(fetch: (path: string) => Fetched): Promise<{
-  readonly night: (
-    domains: readonly string[],
-    night?: Night,
-  ) => Promise<LogoCounts & { readonly asked: readonly string[] }>;
-  readonly hasNote: (domain: string) => boolean;
-  /** The folder. */
-  readonly path: string;
-}> {
+async function useNights(fetch: (path: string) => Fetched) {
   const store = await openStore(useTempFolder(), 'endpoint');
   onTestFinished(() => store.close());
   const path = useTempFolder();
   const folder = await openPictureFolder(path);
   let nowMs = 1_000;
   return {
+    /** The folder. */
     path,
-    hasNote: (domain) => store.logos.find(domain) !== undefined,
-    night: async (domains, { days = 1, refresh = false, version = 1, ...given } = {}) => {
+    hasNote: (domain: string) => store.logos.find(domain) !== undefined,
+    night: async (
+      domains: readonly string[],
+      { days = 1, refresh = false, version = 1, ...given }: Night = {},
+    ) => {
       const { signal = new AbortController().signal } = given;
       nowMs += days * 86_400_000;
       const asked: string[] = [];

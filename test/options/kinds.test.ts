@@ -67,121 +67,109 @@ it.each<[OptionKey, unknown, unknown]>([
   expect(read({ [key]: value })[key]).toEqual(expected);
 });
 
-const A_DURATION = 'expected a duration such as 500ms, 60s, 10min, 12h or 30d';
-const A_RATE = 'expected a rate such as 20/s, 300/min or 5000/day, or auto';
-const AN_ADDRESS =
-  'expected a port such as 8080, 0 for any that is free, or an address such as 0.0.0.0:8080 or [::]:8080';
+/** Values of options, by what is said of them. */
+type Refusals = Readonly<Record<string, Partial<Record<OptionKey, readonly unknown[]>>>>;
 
-/** What is refused, and the reason, with the value at its end. */
-const REFUSED: readonly (readonly [OptionKey, readonly unknown[], string])[] = [
-  ['out', [''], 'expected a text'],
-  ['baseUrl', ['no.pe'], 'expected a URL such as https://api.example.com'],
-  ['where', ['=x', 'x'], 'expected COLUMN=VALUE,…'],
-  ['yes', ['true', 'false'], 'expected true or false without quotes'],
-  ['registrable', ['yes'], 'expected true or false'],
-  ['formulas', ['no'], 'expected guard or keep'],
-  [
-    'report',
-    ['run.pdf', '.html', 'a.html.gz'],
-    'expected a file whose name ends in .html or .json',
-  ],
-  [
-    'concurrency',
-    ['0', '10001', '1.5', '-3', '1e2', '', Number.NaN],
-    'expected a whole number, from 1 to 10000',
-  ],
-  ['maxCalls', ['0', '9007199254740993'], 'expected a whole number, 1 or more'],
-  ['rate', ['0/s', '-1/s', '1e3/s', '20/year', '20 per s', '20/s/s', '1000001/s'], A_RATE],
-  [
-    'maxCallsPer',
-    [
+const casesOf = (refusals: Refusals) =>
+  Object.entries(refusals).flatMap(([reason, options]) =>
+    Object.entries(options).flatMap(([key, values]) =>
+      values.map((value) => [key as OptionKey, value, reason] as const),
+    ),
+  );
+
+const REFUSED: Refusals = {
+  'expected a text': { out: [''] },
+  'expected a URL such as https://api.example.com': { baseUrl: ['no.pe'] },
+  'expected COLUMN=VALUE,…': { where: ['=x', 'x'] },
+  'expected true or false without quotes': { yes: ['true', 'false'] },
+  'expected true or false': { registrable: ['yes'] },
+  'expected guard or keep': { formulas: ['no'] },
+  'expected a file whose name ends in .html or .json': {
+    report: ['run.pdf', '.html', 'a.html.gz'],
+  },
+  'expected a whole number, from 1 to 10000': {
+    concurrency: ['0', '10001', '1.5', '-3', '1e2', '', Number.NaN],
+  },
+  'expected a whole number, 1 or more': { maxCalls: ['0', '9007199254740993'] },
+  'expected a whole number, from 0 to 1': { workers: ['4', 2] },
+  'expected a rate such as 20/s, 300/min or 5000/day, or auto': {
+    rate: ['0/s', '-1/s', '1e3/s', '20/year', '20 per s', '20/s/s', '1000001/s'],
+  },
+  'expected calls per min, hour, day or month such as 1000/day or 1000/day Europe/Berlin': {
+    maxCallsPer: [
       '1000',
       '0/day',
-      '1000/m',
-      '1000/s',
+      '9/m',
+      '9/s',
       '99999999999999999999/day',
-      'x9/day',
       '9/day!',
       '9/day Mars',
     ],
-    'expected calls per min, hour, day or month such as 1000/day or 1000/day Europe/Berlin',
-  ],
-  ['timeout', ['0', '25d', Number.NaN], 'expected a duration from 1ms to 24d such as 60s'],
-  ['maxWait', ['30d', -1], 'expected a duration up to 24d such as 60s'],
-  ['fresh', ['60', '-1s', '1s2ms', '1,5s', '.5s', '1constructor', '0x'], A_DURATION],
-  ['fresh', [-1], 'expected a duration such as 30d'],
-  ['workers', ['4', 2], 'expected a whole number, from 0 to 1'],
-  [
-    'maxFailed',
-    ['101%', '2', '-1', 'much', '1%x'],
-    'expected a share from 0% to 100%, such as 20%',
-  ],
-  [
-    'price',
-    ['0,01', 'EUR 0.01', '0.01 ¢¢', '.5', '0.0000001', '', '1000000001'],
-    'expected what a call costs as a number with a point and at most six decimals, such as 0.01 or "0.01 EUR"',
-  ],
-  ['maxCost', ['0', '5 EUR'], 'expected a number of units, such as 500'],
-  ['fields', ['name'], 'expected NAME=EXPR,NAME=EXPR such as name=name,city=location.city'],
-  ['listen', ['', ':8080', '65536', '80.5', 'localhost', 'http://a:80', '::1:80'], AN_ADDRESS],
-];
+  },
+  'expected a duration from 1ms to 24d such as 60s': { timeout: ['0', '25d', Number.NaN] },
+  'expected a duration up to 24d such as 60s': { maxWait: ['30d', -1] },
+  'expected a duration such as 500ms, 60s, 10min, 12h or 30d': {
+    fresh: ['60', '-1s', '1s2ms', '1,5s', '.5s', '1constructor', '0x'],
+  },
+  'expected a duration such as 30d': { fresh: [-1] },
+  'expected a share from 0% to 100%, such as 20%': {
+    maxFailed: ['101%', '2', '-1', 'much', '1%x'],
+  },
+  'expected what a call costs as a number with a point and at most six decimals, such as 0.01 or "0.01 EUR"':
+    { price: ['0,01', 'EUR 0.01', '0.01 ¢¢', '.5', '0.0000001', '', '1000000001'] },
+  'expected a number of units, such as 500': { maxCost: ['0', '5 EUR'] },
+  'expected NAME=EXPR,NAME=EXPR such as name=name,city=location.city': { fields: ['name'] },
+  'expected a port such as 8080, 0 for any that is free, or an address such as 0.0.0.0:8080 or [::]:8080':
+    { listen: ['', ':8080', '65536', '80.5', 'localhost', 'http://a:80', '::1:80'] },
+};
 
-it.each(
-  REFUSED.flatMap(([key, values, reason]) => values.map((value) => [key, value, reason] as const)),
-)('%s refuses %j', (key, value, reason) => {
+it.each(casesOf(REFUSED))('%s refuses %j', (key, value, reason) => {
   const flag =
     metaOf(OPTIONS[key]).flag ?? /^Cannot use (--[a-z-]+)/.exec(refusalOf({ [key]: value }))?.[1];
-  expect(refusalOf({ [key]: value })).toBe(
-    `Cannot use ${flag}: ${reason}, received '${String(value)}'.`,
-  );
+  const said = `Cannot use ${flag}: ${reason}, received '${String(value)}'.`;
+  expect(refusalOf({ [key]: value })).toBe(said);
 });
 
-/** What may be a credential in the wrong place, or is no text, is not repeated. */
-it.each<[OptionKey, unknown, string]>([
-  ['out', 5, '--out: expected a text, received a number.'],
-  ['rate', 20, '--rate: expected a text, received a number.'],
+const A_PAIR = 'expected NAME=VALUE, or an object of texts by name, received';
+const [NAMES, AUTHS] = [
+  ['Authorization', 'proxy-authorization', 'Cookie'],
   [
-    'baseUrl',
-    new URL('https://h.example'),
-    '--base-url: expected a text, received an object (URL).',
-  ],
-  ['failures', '-', '--failures: expected a file: standard output is for the rows.'],
-  ['params', ['a'], '--param: expected NAME=VALUE.'],
-  ['params', ['=b=c'], '--param: expected NAME=VALUE.'],
-  ['params', [5], '--param: expected NAME=VALUE, or an object of texts by name, received a list.'],
-  ['params', 5, '--param: expected NAME=VALUE, or an object of texts by name, received a number.'],
-  ['headers', ['x a=1'], '--header: expected NAME=VALUE, NAME being the name of an HTTP header.'],
-  ['headers', ['Authorization: Bearer s3cret'], '--header: expected NAME=VALUE.'],
-  [
-    'headers',
-    ['x-a=1\r\nx-b: 2'],
-    "--header: the value of 'x-a' has characters that no header can carry.",
-  ],
-  [
-    'headers',
-    ['Accept-Encoding=br'],
-    "--header: 'Accept-Encoding' is set by Brandfill itself; leave it out.",
-  ],
-  ...['Authorization', 'proxy-authorization', 'Cookie'].map(
-    (name): [OptionKey, unknown, string] => [
-      'headers',
-      [`${name}=s3cret`],
-      `--header: '${name}' is a credential; choose --auth and put it into BRANDFILL_API_KEY or --api-key-file.`,
-    ],
-  ),
-  ...[
     's3cret',
     'bearer s3cret',
     'basic:user:s3cret',
     'query:key=s3cret',
     'header:s3 cret',
     'header:Host',
-  ].map((auth): [OptionKey, unknown, string] => [
-    'auth',
-    auth,
-    '--auth: expected none, bearer, basic, header:NAME or query:NAME; the credential itself goes into BRANDFILL_API_KEY or --api-key-file.',
-  ]),
-])('%s refuses %j without repeating it', (key, value, message) => {
+  ],
+];
+/** What may be a credential in the wrong place, or is no text, is not repeated. */
+const HIDDEN: Refusals = {
+  '--out: expected a text, received a number.': { out: [5] },
+  '--rate: expected a text, received a number.': { rate: [20] },
+  '--base-url: expected a text, received an object (URL).': { baseUrl: [new URL('https://h')] },
+  '--failures: expected a file: standard output is for the rows.': { failures: ['-'] },
+  '--param: expected NAME=VALUE.': { params: [['a'], ['=b=c']] },
+  [`--param: ${A_PAIR} a list.`]: { params: [[5]] },
+  [`--param: ${A_PAIR} a number.`]: { params: [5] },
+  '--header: expected NAME=VALUE, NAME being the name of an HTTP header.': { headers: [['x a=1']] },
+  '--header: expected NAME=VALUE.': { headers: [['Authorization: Bearer s3cret']] },
+  "--header: the value of 'x-a' has characters that no header can carry.": {
+    headers: [['x-a=1\r\nx-b: 2']],
+  },
+  "--header: 'Accept-Encoding' is set by Brandfill itself; leave it out.": {
+    headers: [['Accept-Encoding=br']],
+  },
+  ...Object.fromEntries(
+    NAMES.map((name) => [
+      `--header: '${name}' is a credential; choose --auth and put it into BRANDFILL_API_KEY or --api-key-file.`,
+      { headers: [[`${name}=s3cret`]] },
+    ]),
+  ),
+  '--auth: expected none, bearer, basic, header:NAME or query:NAME; the credential itself goes into BRANDFILL_API_KEY or --api-key-file.':
+    { auth: AUTHS },
+};
+
+it.each(casesOf(HIDDEN))('%s refuses %j without repeating it', (key, value, message) => {
   expect(refusalOf({ [key]: value })).toBe(`Cannot use ${message}`);
 });
 

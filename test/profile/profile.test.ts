@@ -142,25 +142,14 @@ describe('an answer that was found costs', () => {
 });
 
 describe('a profile is refused', () => {
+  const rule = (when: string): string => `rules: [{ when: ${when}, means: quota }]`;
   const ALIASES = ['a', 'b', 'c'].map((name) => `[${`*${name}, `.repeat(99)}*${name}]`);
 
   it.each([
     ['an unknown key', 'ruls: []', /^acme\.yaml:3:1: there is no key 'ruls'; did you mean 'rules'/],
-    [
-      'an expression that is none',
-      'rules:\n  - when: { body: "error.[x" }\n    means: quota\n',
-      /:4:19: body: it ends where more is expected/,
-    ],
-    [
-      'a pattern that is none',
-      'rules: [{ when: { header: { name: a, pattern: "(" } }, means: quota }]',
-      /pattern: Unterminated group/,
-    ],
-    [
-      'a range that is none',
-      'rules: [{ when: { status: 5xx }, means: quota }]',
-      /expected a status such as 404/,
-    ],
+    ['no expression', rule('{ body: "error.[x" }'), /:3:25: body: it ends where more is expected/],
+    ['no pattern', rule('{ header: { name: a, pattern: "(" } }'), /pattern: Unterminated group/],
+    ['no range', rule('{ status: 5xx }'), /expected a status such as 404/],
     ['no rate', 'limits: { rate: auto }', /rate: expected a rate such as 20\/s/],
     [
       'a sample that means something else',

@@ -74,20 +74,17 @@ describe('a store', () => {
 it('a store of 0.1.0, whose outcomes have no checksum, is read, and is one of this version then', async () => {
   const folder = useTempFolder();
   const store = await openStore(folder, 'one');
-  const outcomes = [
-    outcomeOf('a.com'),
-    outcomeOf('b.com', { status: 'not_found', reason: 'http_404' }),
-  ];
+  const unknown = { status: 'not_found', reason: 'http_404' } as const;
+  const outcomes = [outcomeOf('a.com'), outcomeOf('b.com', unknown)];
   for (const outcome of outcomes) await store.put(outcome);
   await store.close();
   makeOlder(folder);
   const root = open({ path: folder });
   const answers = root.openDB<Buffer, string>('answers', { encoding: 'binary' });
-  for (const { key, value } of answers.getRange())
-    await answers.put(
-      key,
-      Buffer.concat([Buffer.of(1), value.subarray(1, 22), value.subarray(26)]),
-    );
+  for (const { key, value } of answers.getRange()) {
+    const earlier = [Buffer.of(1), value.subarray(1, 22), value.subarray(26)];
+    await answers.put(key, Buffer.concat(earlier));
+  }
   const meta = root.openDB<unknown, string>('meta', { encoding: 'json' });
   await meta.put('version', 1);
   await root.close();
@@ -103,12 +100,10 @@ describe('a folder that cannot be a store', () => {
   it('is refused when it is a file', async () => {
     const file = join(useTempFolder(), 'list.csv');
     writeFileSync(file, 'domain\n');
-    await expect(openDatabase(file)).rejects.toThrow(
-      expect.objectContaining({
-        code: 'UNUSABLE_STORE',
-        message: `Cannot open the store ${file}: there is a file of that name; choose another folder with option 'store'.`,
-      }),
-    );
+    await expect(openDatabase(file)).rejects.toMatchObject({
+      code: 'UNUSABLE_STORE',
+      message: `Cannot open the store ${file}: there is a file of that name; choose another folder with option 'store'.`,
+    });
     await expect(openDatabase(join(file, 'store'))).rejects.toThrow(
       "a part of the path is not a folder; choose another folder with option 'store'",
     );
@@ -122,23 +117,21 @@ describe('a folder that cannot be a store', () => {
     );
   });
 
-  it('is refused when its file is something else, and left as it is', async () => {
+  it.each<[what: string, content: Buffer]>([
+    ['is something else', Buffer.alloc(100_000, 'no database ')],
+    ...[1, 24, 27].map((size): [string, Buffer] => [
+      `is cut after ${size} bytes`,
+      Buffer.alloc(size),
+    ]),
+  ])('is refused when its file %s, and left as it is', async (_, content) => {
     const folder = useTempFolder();
-    const bytes = Buffer.alloc(100_000, 'no database ');
-    writeFileSync(join(makeHomeIn(folder), 'data.mdb'), bytes);
-    await expect(openDatabase(folder)).rejects.toThrow(
-      expect.objectContaining({
-        code: 'UNUSABLE_STORE',
-        message: `Cannot open the store ${folder}: its file data.mdb is damaged or was not written by Brandfill; put a copy of the folder in its place, or choose another folder with option 'store'.`,
-      }),
-    );
-    expect(readFileSync(join(homeOf(folder), 'data.mdb')).equals(bytes)).toBe(true);
-  });
-
-  it.each([1, 24, 27])('is refused when its file is cut after %i bytes', async (sizeBytes) => {
-    const folder = useTempFolder();
-    writeFileSync(join(makeHomeIn(folder), 'data.mdb'), Buffer.alloc(sizeBytes));
-    await expect(openDatabase(folder)).rejects.toThrow('its file data.mdb is damaged');
+    const file = join(makeHomeIn(folder), 'data.mdb');
+    writeFileSync(file, content);
+    await expect(openDatabase(folder)).rejects.toMatchObject({
+      code: 'UNUSABLE_STORE',
+      message: `Cannot open the store ${folder}: its file data.mdb is damaged or was not written by Brandfill; put a copy of the folder in its place, or choose another folder with option 'store'.`,
+    });
+    expect(readFileSync(file).equals(content)).toBe(true);
   });
 
   it.each([3, 0, 'one'])(
@@ -182,9 +175,8 @@ const domainOf = (number: number): string => `d${number}.com`;
 async function fillStore(): Promise<{ readonly folder: string; readonly file: string }> {
   const folder = useTempFolder();
   const store = await openStore(folder, 'one');
-  await Promise.all(
-    Array.from({ length: 500 }, (_, number) => store.put(outcomeOf(domainOf(number)))),
-  );
+  const domains = Array.from({ length: 500 }, (_, number) => domainOf(number));
+  await Promise.all(domains.map((domain) => store.put(outcomeOf(domain))));
   await store.close();
   return { folder, file: join(homeOf(folder), 'data.mdb') };
 }
