@@ -25,8 +25,7 @@ interface Waiting {
 
 /** The chunks on the queue, in the order in which a worker takes them. */
 async function waitingOn(redis: TestDatabase): Promise<Waiting[]> {
-  const jobs = await queueOn(redis).getJobs(['waiting', 'prioritized'], 0, -1, true);
-  return jobs as unknown as Waiting[];
+  return await queueOn(redis).getJobs(['waiting', 'prioritized'], 0, -1, true);
 }
 
 /** Adds a list of these domains. */

@@ -30,13 +30,8 @@ request:
     const ended = await runHere(args, { cwd: folder.path, env: KEY });
     expect(ended.code, ended.stderr).toBe(0);
     expect(summaryOf(ended)).toMatchObject({ statuses: { found: 1 }, calls: 1 });
-    expect(requests.map((request) => request.url)).toEqual([
-      '/base/v2/brands/domain/acme.com?lang=de',
-    ]);
-    expect(requests[0]?.headers).toMatchObject({
-      'x-client': 'crm',
-      'x-api-key': 's3cret-key-of-acme',
-    });
+    const headers = { 'x-client': 'crm', 'x-api-key': 's3cret-key-of-acme' };
+    expect(requests).toMatchObject([{ url: '/base/v2/brands/domain/acme.com?lang=de', headers }]);
   });
 
   it('with a body is a POST of it, each time about its domain', async () => {
@@ -58,11 +53,8 @@ request:
       '{"for":[{"site":"acme.com"}],"all":true}',
       '{"for":[{"site":"xn--bcher-kva.de"}],"all":true}',
     ]);
-    expect(requests[0]).toMatchObject({
-      method: 'POST',
-      url: '/find',
-      headers: { 'content-type': 'application/json' },
-    });
+    const headers = { 'content-type': 'application/json' };
+    expect(requests[0]).toMatchObject({ method: 'POST', url: '/find', headers });
   });
 
   it('that is typed beside a job file gets nothing of what the file has for its own API', async () => {
@@ -80,9 +72,8 @@ request:
       env,
     });
     expect(ended.code, ended.stderr).toBe(0);
-    expect(requests.map((request) => [request.url, request.headers.authorization])).toEqual([
-      ['/v1/brand?domain=acme.com', 'Bearer s3cret-key-of-acme'],
-    ]);
+    const headers = { authorization: 'Bearer s3cret-key-of-acme' };
+    expect(requests).toMatchObject([{ url: '/v1/brand?domain=acme.com', headers }]);
     expect(JSON.stringify(requests[0]?.headers)).not.toContain('another-api');
   });
 });
@@ -101,10 +92,8 @@ describe('a redirect to another host', () => {
     const folder = openProfile(
       `request: { baseUrl: "${api.url}", auth: bearer, apiKeyEnv: ACME_KEY, headers: { x-client: crm }${redirects} }`,
     );
-    const ended = await runHere(['try', 'acme.com', '--api', 'acme.yaml', '--explain'], {
-      cwd: folder.path,
-      env: KEY,
-    });
+    const args = ['try', 'acme.com', '--api', 'acme.yaml', '--explain'];
+    const ended = await runHere(args, { cwd: folder.path, env: KEY });
     return { files, ended };
   }
 

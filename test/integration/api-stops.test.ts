@@ -1,23 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { useDatabase } from '../support/redis.ts';
 import { openApi } from './support/api.ts';
-import { runHere, startHere, summaryOf } from './support/command.ts';
-import { column, domains, listOf, openList, rowsOf } from './support/folder.ts';
-
-const MANY = domains(300);
+import { enrichHere, runHere, startHere, summaryOf } from './support/command.ts';
+import { column, openList, rowsOf } from './support/folder.ts';
 
 describe('a run that the API stops', () => {
   it('at 401 makes no further call, ends with 4, and goes on with a good credential', async () => {
-    const folder = openList(listOf(MANY));
+    const folder = openList(300);
     const api = await openApi({ auth: { scheme: { kind: 'bearer' }, key: 'good' }, latencyMs: 5 });
+    const flags = ['--auth', 'bearer', '--concurrency', '4', '--json'];
+    const args = ['enrich', 'list.csv', '--base-url', api.url, ...flags];
     const enrich = (key: string) =>
-      runHere(
-        ['enrich', 'list.csv', '--base-url', api.url, '--auth', 'bearer', '--json'].concat([
-          '--concurrency',
-          '4',
-        ]),
-        { cwd: folder.path, env: { BRANDFILL_API_KEY: key } },
-      );
+      runHere(args, { cwd: folder.path, env: { BRANDFILL_API_KEY: key } });
     const refused = await enrich('bad');
     expect(refused.code).toBe(4);
     expect(refused.stderr).toMatch(/401.*BRANDFILL_API_KEY/);
@@ -27,20 +21,19 @@ describe('a run that the API stops', () => {
       stopped: { reason: 'unauthorized' },
     });
     expect(api.stats().calls).toBeLessThanOrEqual(5);
-    expect(column(rowsOf(folder.read('list.failures.csv')), 'brand_reason')[0]).toBe(
-      'unauthorized',
-    );
+    const [failure] = rowsOf(folder.read('list.failures.csv'));
+    expect(failure).toMatchObject({ brand_reason: 'unauthorized' });
     const accepted = await enrich('good');
     expect(accepted.code).toBe(0);
     expect(summaryOf(accepted).statuses.found).toBe(300);
   });
 
   it('at 402 says that the quota is used up, and the next run goes on', async () => {
-    const folder = openList(listOf(MANY));
+    const folder = openList(300);
     const api = await openApi({ quota: 70 });
-    const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', '--concurrency', '4'];
-    args.push('--max-wait', '2s'); // refusals that begin after successes may be a limit
-    const first = await runHere(args, { cwd: folder.path });
+    // Refusals that begin after successes may be a limit.
+    const flags = ['--json', '--concurrency', '4', '--max-wait', '2s'];
+    const first = await enrichHere(folder, api.url, ...flags);
     expect(first.code).toBe(4);
     expect(first.stderr).toMatch(/quota/i);
     expect(summaryOf(first)).toMatchObject({
@@ -49,7 +42,7 @@ describe('a run that the API stops', () => {
     });
     expect(api.stats().calls).toBeLessThanOrEqual(120); // tried ever more seldom, for two seconds
     api.reset(); // another day
-    const second = await runHere(args, { cwd: folder.path });
+    const second = await enrichHere(folder, api.url, ...flags);
     expect(summaryOf(second).statuses).toMatchObject({ found: 140, skipped: 160 });
     expect(api.stats().domains.repeated).toBe(0);
   });
@@ -58,9 +51,7 @@ describe('a run that the API stops', () => {
     const folder = openList(6);
     const reply = { status: 503, headers: { 'Retry-After': '7200' }, body: 'maintenance' };
     const api = await openApi({ respond: () => reply });
-    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--json'], {
-      cwd: folder.path,
-    });
+    const ended = await enrichHere(folder, api.url, '--json');
     expect(ended.code, ended.stderr).toBe(4);
     expect(ended.stderr).toContain('The API is out (it answers 503) and says to wait longer');
     const { stopped, statuses } = summaryOf(ended);

@@ -12,13 +12,14 @@ const api = await startSandbox();
 afterAll(() => api.close());
 
 describe('a store that cannot be used', () => {
+  const respond = (domain: string) => ({ body: { name: domain, text: 'x'.repeat(20_000) } });
+
   it('is removed in the middle of a run', async () => {
     const folder = openList(300);
     const slow = await openApi({ latencyMs: 30 });
-    const running = await start(
-      ['enrich', 'list.csv', '--base-url', slow.url, '--store', 'kept', '--concurrency', '4'],
-      { cwd: folder.path },
-    );
+    const flags = ['--store', 'kept', '--concurrency', '4'];
+    const args = ['enrich', 'list.csv', '--base-url', slow.url, ...flags];
+    const running = await start(args, { cwd: folder.path });
     await expect.poll(() => slow.stats().calls).toBeGreaterThan(20);
     rmSync(folder.at('kept'), { recursive: true, maxRetries: 5 }); // the run goes on writing
     const ended = await running.ended;
@@ -32,16 +33,10 @@ describe('a store that cannot be used', () => {
 
   it('may not be larger: the reason is told in words', async () => {
     const folder = openList(200);
-    const large = await openApi({
-      respond: (domain) => ({
-        body: { domain, name: domain.slice(0, -4), text: 'x'.repeat(20_000) },
-      }),
-    });
-    const args = ['enrich', 'list.csv', '--base-url', large.url, '--store', 'kept'];
-    const ended = await run([...args, '--fields', 'one=text,two=text'], {
-      cwd: folder.path,
-      ulimit: '-f 1000',
-    });
+    const large = await openApi({ respond });
+    const flags = ['--store', 'kept', '--fields', 'one=text,two=text'];
+    const args = ['enrich', 'list.csv', '--base-url', large.url, ...flags];
+    const ended = await run(args, { cwd: folder.path, ulimit: '-f 1000' });
     expect(ended.code).toBe(2);
     expect(ended.stderr).toMatch(
       /Cannot write to the store kept: [^.]*ulimit -f[^.]*\. What was stored is kept/,
@@ -55,11 +50,7 @@ describe('a store that cannot be used', () => {
     const disk = openSmallDisk(6 * 1024 * 1024);
     if (!disk) return console.log('Left out: a full disk, because no small disk can be mounted.');
     const folder = openList(1_000);
-    const large = await openApi({
-      respond: (domain) => ({
-        body: { domain, name: domain.slice(0, -4), text: 'x'.repeat(20_000) },
-      }),
-    });
+    const large = await openApi({ respond });
     const args = ['enrich', 'list.csv', '--base-url', large.url, '--store', disk.at('store')];
     const ended = await run([...args, '--concurrency', '8'], { cwd: folder.path });
     expect(ended.code).toBe(4);

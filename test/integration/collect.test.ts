@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type CollectFiles, openCollectFiles } from '../../src/queue/collect-files.ts';
 import { QUEUES_KEY, streamKey } from '../../src/queue/names.ts';
+import { outcomeOf } from '../store/outcomes.ts';
 import { SEEDS, seededRandom } from '../support/random.ts';
 import { type TestDatabase, useDatabase, useRedis } from '../support/redis.ts';
 import { runHere, start, startHere } from './support/command.ts';
@@ -19,20 +20,10 @@ async function send(redis: TestDatabase, from: number, count: number): Promise<v
   await redis.client.sadd(QUEUES_KEY, QUEUE);
   for (let at = from; at < from + count; at += 1) {
     const isFound = at % 3 !== 0;
-    const outcome = {
-      domain: `d${at}.com`,
-      status: isFound ? 'found' : 'not_found',
-      reason: isFound ? '' : 'http_404',
-      attempts: 1,
-      fetchedAtMs: 1_795_000_000_000,
-      json: isFound ? '{"a":1}' : '',
-    };
-    await redis.client.xadd(
-      streamKey(QUEUE),
-      '*',
-      'data',
-      JSON.stringify({ job: '1', outcomes: [outcome] }),
-    );
+    const unknown = { status: 'not_found', reason: 'http_404', json: '' } as const;
+    const outcome = outcomeOf(`d${at}.com`, isFound ? { json: '{"a":1}' } : unknown);
+    const data = JSON.stringify({ job: '1', outcomes: [outcome] });
+    await redis.client.xadd(streamKey(QUEUE), '*', 'data', data);
   }
 }
 
@@ -98,10 +89,8 @@ describe('brandfill collect', () => {
     const second = startHere(args, { cwd: folder.path });
     await second.shows('Another collector writes to');
     const refused = await runHere([...args, '--out-dir', 'elsewhere'], { cwd: folder.path });
-    expect([refused.code, refused.stderr]).toEqual([
-      2,
-      expect.stringContaining('Cannot collect: another collector, on'),
-    ]);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain('Cannot collect: another collector, on');
     await first.stop('SIGKILL');
     await second.shows('Waiting for outcomes');
     expect((await second.stop()).code).toBe(0);
@@ -113,8 +102,7 @@ describe('brandfill collect', () => {
       const redis = await useDatabase();
       // The second one's ids are smaller than those of the first.
       const id = at === 0 ? '9999999999999-0' : '1-1';
-      const outcome = { domain: `redis-${at}.com`, status: 'found', json: '{}', fetchedAtMs: 1 };
-      const data = JSON.stringify({ job: '1', outcomes: [{ ...outcome, attempts: 1 }] });
+      const data = JSON.stringify({ job: '1', outcomes: [outcomeOf(`redis-${at}.com`)] });
       await redis.client.sadd(QUEUES_KEY, QUEUE);
       await redis.client.xadd(streamKey(QUEUE), id, 'data', data);
       const collector = startHere(['collect', '--queue', redis.url], { cwd: folder.path });
@@ -127,13 +115,9 @@ describe('brandfill collect', () => {
 
 describe('the files of a collector', () => {
   async function openIn(folder: string, now = Date.UTC(2026, 10, 21, 8)): Promise<CollectFiles> {
-    const files = await openCollectFiles({
-      folder,
-      flag: '--out-dir',
-      now: () => now,
-      onNotice: () => {},
-      signal: new AbortController().signal,
-    });
+    const { signal } = new AbortController();
+    const given = { folder, flag: '--out-dir', now: () => now, onNotice: () => {}, signal };
+    const files = await openCollectFiles(given);
     onTestFinished(() => files.close());
     return files;
   }
@@ -204,12 +188,10 @@ describe('the files of a collector', () => {
     await files.close();
     writeFileSync(join(folder, PART), '');
     const again = await openIn(folder);
-    await expect(again.append({ enriched: line('b'), failures: '' }, new Map())).rejects.toThrow(
-      /shorter than what was written to it/,
-    );
+    const more = again.append({ enriched: line('b'), failures: '' }, new Map());
+    await expect(more).rejects.toThrow(/shorter than what was written to it/);
     writeFileSync(join(folder, 'file'), '');
-    await expect(openIn(join(folder, 'file'))).rejects.toThrow(
-      /^Cannot write to the folder .*--out-dir/,
-    );
+    const inFile = openIn(join(folder, 'file'));
+    await expect(inFile).rejects.toThrow(/^Cannot write to the folder .*--out-dir/);
   });
 });

@@ -15,8 +15,7 @@ import { FAR, openSchedules } from './support/schedules.ts';
 async function openDashboard(redis: TestDatabase, folder: Folder): Promise<string> {
   const args = ['dashboard', '--queue', redis.url, '--listen', '0'];
   const dashboard = startHere(args, { cwd: folder.path });
-  const [, url] = / is on (http:\S+)\./.exec(await dashboard.shows(' is on http')) ?? [];
-  if (url === undefined) throw new Error('The dashboard did not say where it is.');
+  const [, url = ''] = / is on (http:\S+)\./.exec(await dashboard.shows(' is on http')) ?? [];
   return url;
 }
 
@@ -60,18 +59,15 @@ describe('dashboard --queue', () => {
     const schedules = await openSchedules();
     await schedules.keep(schedules.job('nightly', { cron: FAR, domains: 5 }));
     const url = await openDashboard(schedules.redis, schedules.folder);
-    expect((await readBoard(url)).schedules[0]).toMatchObject({
-      job: 'nightly',
-      cron: FAR,
-      isKept: true,
-    });
+    const kept = { job: 'nightly', cron: FAR, isKept: true };
+    expect((await readBoard(url)).schedules).toMatchObject([kept]);
     await schedules.ask('nightly');
     await schedules.results('nightly', 1);
     const done = await runWhen(url, ({ phase }) => phase === 'ended');
     expect(done.outcomes.found).toBe(5);
-    await expect
-      .poll(async () => (await readBoard(url)).schedules[0]?.results[0], { timeout: 60_000 })
-      .toMatchObject({ exitCode: 0, headline: expect.stringContaining(', 5 found.') });
+    const result = async () => (await readBoard(url)).schedules[0]?.results[0];
+    const headline: unknown = expect.stringContaining(', 5 found.');
+    await expect.poll(result).toMatchObject({ exitCode: 0, headline });
   });
 
   it('shows what can be read, when a record of a run and one of a worker are no JSON', async () => {
@@ -96,9 +92,8 @@ describe('dashboard --queue', () => {
     await ofApi.add('lookups', { domains: 'no list' });
     const shown = async () => (await readBoard(url)).queues[0];
     await expect.poll(shown).toMatchObject({ queue, jobs: { failed: 1 }, uncollected: 0 });
-    expect((await shown())?.failures).toMatchObject([
-      { reason: expect.stringContaining('domains') },
-    ]);
+    const reason: unknown = expect.stringContaining('domains');
+    expect((await shown())?.failures).toMatchObject([{ reason }]);
     await running.stop();
     const again = `${url}/api/queues/${encodeURIComponent(queue)}/failed`;
     expect(await statusOf(again, { method: 'POST' })).toBe(403); // of no page of ours

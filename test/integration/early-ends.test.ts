@@ -77,13 +77,9 @@ describe('a proxy', () => {
     const folder = openList(50);
     const proxy = await useConnectProxy();
     proxy.reply = 'HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n';
-    const ended = await runHere(
-      ['enrich', 'list.csv', '--base-url', 'http://api.example', '--json'],
-      {
-        cwd: folder.path,
-        env: { HTTP_PROXY: proxy.url.replace('//', '//me:s3cret@') },
-      },
-    );
+    const args = ['enrich', 'list.csv', '--base-url', 'http://api.example', '--json'];
+    const env = { HTTP_PROXY: proxy.url.replace('//', '//me:s3cret@') };
+    const ended = await runHere(args, { cwd: folder.path, env });
     expect(ended.code).toBe(4);
     const { host } = new URL(proxy.url);
     expect(ended.stderr).toContain(
@@ -96,14 +92,11 @@ describe('a proxy', () => {
 });
 
 describe('--max-failed', () => {
-  const flags = ['--retries', '0', '--concurrency', '4', '--json'];
-  const CUT = { status: 501, body: {} };
-
   it('stops a run of which more fails', async () => {
     const folder = openList(600);
-    const { url } = await openApi({
-      respond: (domain) => (/[0-3]\.com$/.test(domain) ? CUT : undefined),
-    });
+    const respond = (domain: string) => (/[0-3]\.com$/.test(domain) ? { status: 501 } : undefined);
+    const { url } = await openApi({ respond });
+    const flags = ['--retries', '0', '--concurrency', '4', '--json'];
     const ended = await enrichHere(folder, url, ...flags);
     expect(ended.code).toBe(4);
     expect(ended.stderr).toContain('--max-failed');

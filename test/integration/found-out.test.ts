@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
-import { runHere, summaryOf } from './support/command.ts';
+import { enrichHere, summaryOf } from './support/command.ts';
 import { domains, listOf, openList } from './support/folder.ts';
 
 const MANY = domains(600);
@@ -20,9 +20,7 @@ it('says at the end what it found out about the API: its refusals, its faults, i
       return { status: 200, body: `{"name":"Company ${place} of many"}` };
     },
   });
-  const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--json'], {
-    cwd: folder.path,
-  });
+  const ended = await enrichHere(folder, api.url, '--json');
   expect(ended.code, ended.stderr).toBe(0);
   const { findings, statuses } = summaryOf(ended);
   expect(statuses).toMatchObject({ found: 570, rejected: 30 });
@@ -49,17 +47,13 @@ it.each([503, 302])('says nothing of %i in an outage', async (status) => {
         : undefined;
     },
   });
-  const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--json'], {
-    cwd: folder.path,
-  });
+  const ended = await enrichHere(folder, api.url, '--json');
   expect(summaryOf(ended)).toMatchObject({ statuses: { found: 600 }, findings: [] });
 });
 
 it('says nothing of an API that does what is expected', async () => {
   const folder = openList(listOf(MANY.slice(0, 60)));
   const api = await openApi();
-  const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--json'], {
-    cwd: folder.path,
-  });
+  const ended = await enrichHere(folder, api.url, '--json');
   expect(summaryOf(ended).findings).toEqual([]);
 });

@@ -32,9 +32,8 @@ describe('Ctrl-C', () => {
     expect(calls).toBeLessThanOrEqual(20 + 2 * 8);
     const rows = rowsOf(folder.read('list.enriched.csv'));
     expect(column(rows, 'domain')).toEqual(['company-0.com', ...MANY, 'n/a']);
-    expect(column(rows, 'brand_status').filter((status) => status === 'found')).toHaveLength(
-      calls + 1,
-    );
+    const found = rows.filter((row) => row['brand_status'] === 'found');
+    expect(found).toHaveLength(calls + 1);
     expect(rows.at(-1)).toMatchObject({ brand_status: 'invalid' });
     expect(rows.at(-2)).toMatchObject({ brand_status: 'skipped' });
     expect(summaryOf(ended)).toMatchObject({ rows: 152, stopped: { reason: 'interrupted' } });
@@ -73,17 +72,14 @@ describe('Ctrl-C', () => {
 
   it('while standard input is still awaited ends at once, and nothing is left', async () => {
     const folder = openFolder();
-    const running = await start(['enrich', '-', '--base-url', 'http://127.0.0.1:9'], {
-      cwd: folder.path,
-    });
+    const args = ['enrich', '-', '--base-url', 'http://127.0.0.1:9'];
+    const running = await start(args, { cwd: folder.path });
     await new Promise((resolve) => running.process.stdin?.write('domain\nacme.com\n', resolve));
     // The store is made when reading starts; from then on the command waits for more.
     await expect.poll(() => folder.hasStore()).toBe(true);
     const ended = await running.stop('SIGINT');
     expect(ended.code).toBe(130);
-    expect(ended.stderr).toMatch(
-      /^brandfill: Ended before the first call; nothing was changed\.\n$/,
-    );
+    expect(ended.stderr).toBe('brandfill: Ended before the first call; nothing was changed.\n');
     expect(folder.names()).toEqual([]);
   });
 });
@@ -92,10 +88,8 @@ describe('nobody listening', () => {
   it('on standard error does not stop a run', async () => {
     const folder = openList(listOf(MANY));
     const api = await openApi();
-    const running = await start(
-      ['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '4'],
-      { cwd: folder.path },
-    );
+    const args = ['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '4'];
+    const running = await start(args, { cwd: folder.path });
     running.process.stderr?.destroy();
     expect((await running.ended).code).toBe(0);
     expect(rowsOf(folder.read('list.enriched.csv'))).toHaveLength(150);

@@ -88,7 +88,7 @@ const readable: fc.Arbitrary<Outcome> = fc
   .filter(([{ status }]) => status !== 'pending')
   .map(([outcome, fetchedAtMs, answer]) => {
     const json = outcome.status === 'found' ? JSON.stringify(answer) : '';
-    return { ...outcome, fetchedAtMs, json };
+    return Object.assign(outcome, { fetchedAtMs, json });
   });
 
 describe('an outcome on a line', () => {

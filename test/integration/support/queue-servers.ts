@@ -64,10 +64,9 @@ export async function expectSameBytes(
 ): Promise<void> {
   const folder = openList(60);
   const { url } = await openApi({ notFound: 0.2 });
-  const args = (name: string): string[] => [
-    ...['enrich', 'list.csv', '--base-url', url, '--store', name],
-    ...['--out', `${name}.csv`, '--failures', `${name}.failures.csv`],
-  ];
+  const outputs = (name: string) => ['--out', `${name}.csv`, '--failures', `${name}.failures.csv`];
+  const args = (name: string) =>
+    ['enrich', 'list.csv', '--base-url', url, '--store', name].concat(outputs(name));
   const options = { cwd: folder.path, env };
   const alone = await runHere(args('alone'), options);
   // What Node.js reads when it starts takes a process.
