@@ -16,6 +16,8 @@ export interface NameMeaning {
 
 /** Long names are free text; only their beginning is read. */
 const MAX_NAME_LENGTH = 120;
+/** What a database puts around an object: `_source.website`. */
+const ENVELOPE = /^_\w+\./;
 
 /**
  * Reads a column's name without regard to case, diacritics, punctuation, `camelCase` or
@@ -23,7 +25,8 @@ const MAX_NAME_LENGTH = 120;
  * the side where they may go on.
  */
 export function meaningOfName(name: string): NameMeaning {
-  const words = name.slice(0, MAX_NAME_LENGTH).replaceAll(/(\p{Ll})(\p{Lu})/gu, '$1 $2');
+  const own = name.slice(0, MAX_NAME_LENGTH).replace(ENVELOPE, '');
+  const words = own.replaceAll(/(\p{Ll})(\p{Lu})/gu, '$1 $2');
   const text = ` ${fold(words)} `;
   const has = (sense: Sense): boolean => patternOf(sense).test(text);
   const isWeb = has('web');

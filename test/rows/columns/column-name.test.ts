@@ -12,6 +12,11 @@ describe('a name', () => {
     'says what speaks against it: %s',
     (name) => expect(meaningOfName(name).isForeign).toBe(true),
   );
+
+  it('is what a database has within its own object', () => {
+    expect(meaningOfName('_source.website')).toEqual(meaningOfName('website'));
+    expect(meaningOfName('source.website').isForeign).toBe(true);
+  });
 });
 
 describe('names', () => {
