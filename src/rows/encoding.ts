@@ -1,6 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { createRequire } from 'node:module';
 import { shorten } from './columns/names.ts';
+import { latinEncodings, WINDOWS_1252 } from './latin-encodings.ts';
 import { FORMAT_NAMES } from './list-formats.ts';
 import { areUtf8, linesOf, type Source, unreadable } from './source.ts';
 
@@ -10,8 +11,6 @@ export type Encoding = string;
 export const UTF_8: Encoding = 'UTF-8';
 const UTF_16_LE: Encoding = 'UTF-16 LE';
 const UTF_16_BE: Encoding = 'UTF-16 BE';
-const WINDOWS_1250: Encoding = 'Windows-1250';
-const WINDOWS_1252: Encoding = 'Windows-1252';
 
 /**
  * Names that people use. Latin-1 is read as browsers do: where it differs from Windows-1252, it has
@@ -184,9 +183,7 @@ function describeByte(line: Buffer, text: string): string {
 const DENSE_SHARE = 0.5;
 
 /**
- * Guesses the encoding of a list that is not UTF-8: what chardet says of scripts other than Latin, else
- * Windows-1252, which Western spreadsheets save, or what those of the domains' countries do, or Windows-1250
- * if chardet is sure of it. It is not
+ * Guesses the encoding of a list that is not UTF-8: the first that makes no odd letters of it. It is not
  * guessed where most letters are UTF-8, or some line is: in all others they would change.
  */
 async function guessEncoding(
@@ -196,22 +193,18 @@ async function guessEncoding(
   const { others } = found;
   // Addresses between the names look like a Western language.
   const words = others.toString('latin1').split(/[\0-@]+/);
-  const odd = words.filter((word) => /[\x80-\xff]/.test(word) && word.length > 2).join(' ');
+  const oddWords = words.filter((word) => /[\x80-\xff]/.test(word) && word.length > 2);
+  const odd = oddWords.join(' ');
   const isDense = odd.replaceAll(/[\0-\x7f]+/g, '').length > odd.length * DENSE_SHARE;
   const byAccident = found.lines / LETTERS_BY_ACCIDENT ** found.longestLetters;
   const sure = isDense ? byAccident * LISTS_BY_ACCIDENT < 1 && found.longest : found.firstSure;
   if (sure || found.letters > found.flaws) throw notUtf8(name, found, sure || found.longest);
-  const { analyse } = await import('chardet');
-  const matches = analyse(Buffer.from(odd, 'latin1'));
-  const trust = (names: RegExp): number =>
-    Math.max(0, ...matches.filter(({ name }) => names.test(name)).map((one) => one.confidence));
-  const isEastern = trust(/1250|8859-2$/) > trust(/1252|8859-1$/) + MORE_SURE;
-  const least = Math.max(NO_SIGN + 1, (matches[0]?.confidence ?? 0) / 2);
-  const ofMatches = matches
-    .filter(({ confidence }) => confidence >= least)
-    .flatMap(({ name }) => findEncodingByName(name) ?? []);
-  const ofLatin = encodingOfCountry(others) ?? (isEastern ? WINDOWS_1250 : WINDOWS_1252);
-  for (const encoding of isDense ? ofMatches : [ofLatin, 'ISO-8859-2']) {
+  const candidates = isDense
+    ? await denseEncodings(Buffer.from(odd, 'latin1'))
+    : latinEncodings(others, new Set(oddWords), (word, encoding) =>
+        iconv().decode(Buffer.from(word, 'latin1'), encoding),
+      );
+  for (const encoding of candidates) {
     const text = iconv().decode(others, encoding, { stripBOM: false });
     if (!text.includes(REPLACEMENT) && !ODD_LETTERS.test(text)) return { encoding, text };
   }
@@ -221,19 +214,17 @@ async function guessEncoding(
   );
 }
 
-/** What spreadsheets save where Latin letters are not the Western ones, by the ends of domains there. */
-const OF_COUNTRIES: readonly (readonly [RegExp, Encoding])[] = [
-  [/\.(?:cz|hr|hu|pl|ro|si|sk)\b/i, WINDOWS_1250],
-  [/\.tr\b/i, 'Windows-1254'],
-  [/\.(?:ee|lt|lv)\b/i, 'Windows-1257'],
-];
+/** What chardet says of an encoding of which it has seen no sign. */
+const NO_SIGN = 10;
 
-/** The encoding of the countries in which most lines have a domain. */
-function encodingOfCountry(bytes: Buffer): Encoding | undefined {
-  const lines = bytes.toString('latin1').split('\n');
-  const isOf = (end: RegExp): boolean =>
-    lines.filter((line) => end.test(line)).length * 2 > lines.length;
-  return OF_COUNTRIES.find(([end]) => isOf(end))?.[1];
+/** Those of scripts other than Latin. */
+async function denseEncodings(words: Buffer): Promise<readonly Encoding[]> {
+  const { analyse } = await import('chardet');
+  const matches = analyse(words);
+  const least = Math.max(NO_SIGN + 1, (matches[0]?.confidence ?? 0) / 2);
+  return matches
+    .filter(({ confidence }) => confidence >= least)
+    .flatMap(({ name }) => findEncodingByName(name) ?? []);
 }
 
 /** Signs between letters: the text is in another encoding, or in one of old systems, such as Mac Roman. */
@@ -241,9 +232,6 @@ const ODD_LETTERS =
   /[\u0080-\u009f]|\p{Ll}[†‡‰‹›•™¤¦§¬¶¸±³¹¼¾]\p{Ll}|\p{Ll}[ŸƒŠŒŽĽ]|\p{L}[Ÿ„“”]\p{Ll}|[\u2150-\u218f\u2500-\u259f]\p{L}/u;
 const REPLACEMENT = '\ufffd';
 const EXAMPLE = /[\p{L} .&-]{0,20}[^\p{ASCII}][\p{L} .&-]{0,20}/u;
-const MORE_SURE = 10;
-/** What chardet says of an encoding of which it has seen no sign. */
-const NO_SIGN = 10;
 
 function notUtf8(name: string, found: OddLines, utf8 = 0): Error {
   const { firstOther: other, firstByte, flaws } = found;

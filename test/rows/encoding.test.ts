@@ -49,6 +49,21 @@ describe('the encoding of a list', () => {
     expect(await read(iconv.encode(text, codec, { addBOM: false }))).toEqual([label, text]);
   });
 
+  it.each<[string, string, string]>([
+    [
+      'Windows-1252',
+      'of several countries',
+      'Città Società Ærø Brædstrup Hermès Español Müller Señor',
+    ],
+    ['Windows-1250', 'Czech', 'Škoda Plzeň Dům Železárny České Příbram Město Říčany'],
+    ['Windows-1250', 'Hungarian', 'Győri Fűtő Magyarország Ügyvéd Műszaki Építő Kőműves'],
+    ['Windows-1254', 'Turkish', 'Şişecam Türk Ülker Arçelik Doğuş Bankası Koç Eczacıbaşı'],
+    ['Windows-1257', 'Latvian', 'Rīgas Ūdens Ķekava Būve Māja Zāle Šķiedra Ēka Ģimene'],
+  ])('is told by the letters of its words: %s, %s', async (encoding, _, names) => {
+    const text = names.replaceAll(/\S+ ?/g, (name) => `${name.trim()},acme.com\n`);
+    expect(await read(iconv.encode(text, encoding))).toEqual([encoding, text]);
+  });
+
   it('is what a byte order mark says, however often it stands there', async () => {
     expect(await read(`\uFEFF\uFEFF${WEST}`)).toEqual(['UTF-8', WEST]);
     expect(await read(Buffer.from(`\uFEFF${WEST}`, 'utf16le'))).toEqual(['UTF-16 LE', WEST]);
