@@ -35,6 +35,9 @@ export interface AnswerKind extends Pick<Finding, 'httpStatus' | 'reason'> {
   /** Whether it says by itself that it is a limit, as 429 does; and whether it may be one. */
   readonly isLimitByName: boolean;
   readonly mayBeLimit: boolean;
+  /** Whether it says nothing of a domain, as 500 does; whether it is waited out though it is no limit. */
+  readonly isFailure: boolean;
+  isSpell: boolean;
   /** How often it came of late to domains that were asked for the first time, and to any. */
   readonly fresh: Recent;
   readonly any: Recent;
@@ -111,8 +114,9 @@ export class AnswerKinds {
   /** What turned out. A limit told by 429 is no news, nor what came in an outage alone. */
   findings(): readonly Finding[] {
     return [...this.#kinds.values()].flatMap((kind) => {
-      const { about, httpStatus, reason, usual, isPlain, isLimitByName } = kind;
-      if (about === 'unknown' || isPlain || (about === 'limit' && isLimitByName)) return [];
+      const { about, httpStatus, reason, usual, isPlain } = kind;
+      if (about === 'unknown' || isPlain) return [];
+      if (about === 'limit' && (kind.isLimitByName || kind.isSpell)) return [];
       if (about === 'chance' && usual === 0) return [];
       return [{ about, httpStatus, reason, share: usual / this.#usual }];
     });
@@ -254,6 +258,8 @@ function createKind(meaning: Meaning): AnswerKind {
     isPlain,
     isLimitByName,
     mayBeLimit: isLimitByName || (!isPlain && kind !== 'failed'),
+    isFailure: kind === 'away',
+    isSpell: false,
     fresh: { count: 0, at: 0 },
     any: { count: 0, at: 0 },
     probed: { count: 0, at: 0 },

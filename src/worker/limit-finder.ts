@@ -90,16 +90,23 @@ export class LimitFinder {
   }
 
   #endAsFault({ kind, share }: RateTrial): void {
+    this.#trial = undefined;
+    // A sick spell, in which nearly all fail, is waited out as a limit is: no attempt is lost to it.
+    if (share > NEARLY_ALL && kind.isFailure) {
+      this.#becomeLimit(kind, 0);
+      kind.isSpell = true;
+      return this.#home.climb(0, this.#nowMs());
+    }
     // What made the pace slower was none, from the first time on.
     if (kind.about === 'limit') this.#home.climb(Number.POSITIVE_INFINITY, this.#nowMs());
     else this.#home.resume(this.#nowMs());
     this.#kinds.noteBaseShare(kind, share);
     this.#falls.delete(kind);
-    this.#trial = undefined;
   }
 
   #becomeLimit(kind: AnswerKind, baseShare: number): void {
     kind.about = 'limit';
+    kind.isSpell = false;
     kind.baseShare = baseShare;
     this.#falls.delete(kind);
   }
@@ -168,6 +175,8 @@ interface Fall {
   isUnsure: boolean;
 }
 
+/** More than comes by chance. */
+const NEARLY_ALL = 0.75;
 /** A share that is as good as none. */
 const LITTLE = 0.03;
 /** Good answers between two blocks that are not two outages. */

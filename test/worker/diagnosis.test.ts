@@ -317,6 +317,20 @@ describe('a refusal for the rate', () => {
     expect(await became(['only.example'])).toEqual(['fail']);
   });
 
+  it('is what nearly all get at any rate for a while, such as 500: no attempt is lost to it', async () => {
+    const { hear, several, became, did } = open();
+    several(100);
+    for (let domain = 0; domain < 300 && did.at(-1) !== 'climb'; domain += 1) {
+      const odd = several(9, answer.away);
+      several(1);
+      await nextTurn();
+      if (domain < 9) hear(odd[0] ?? '');
+    }
+    expect(did.at(-1)).toBe('climb');
+    expect(hear('next.example', answer.away())).toBe('limit');
+    expect(await became(['next.example'])).toEqual(['again']);
+  });
+
   it.each([
     { what: 'as often when slower', isFault: true, ends: 'resume' },
     { what: 'not at all when slower', isFault: false, ends: 'climb' },
