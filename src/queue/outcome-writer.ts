@@ -12,7 +12,7 @@ export interface AnsweredJob {
   readonly token: string;
   readonly data: LookupsData;
   /** What of its domains has no outcome yet. */
-  readonly left: () => readonly string[];
+  readonly left: readonly string[];
 }
 
 /**
@@ -97,7 +97,7 @@ export class OutcomeWriter {
     for (const [job, outcomes] of this.#gathered) {
       const { id, token, data, left } = job;
       const key = this.#queue.toKey(id);
-      const rest = JSON.stringify({ ...data, domains: left() });
+      const rest = JSON.stringify({ ...data, domains: left });
       const entries = entriesOf(job, outcomes);
       // Those of a backfill wait for as long as it takes.
       const keptMs = data.run === undefined ? 0 : KEPT_MS;
