@@ -98,14 +98,6 @@ export function toOutcome({ given: _, status, httpStatus, ...data }: OutcomeData
   return { ...data, httpStatus, status: status === 'invalid' ? 'failed' : status };
 }
 
-/** An outcome that no call was made for. */
-export function withoutCall(
-  domain: string,
-  { status, reason, nowMs }: { status: 'failed' | 'invalid'; reason: string; nowMs: number },
-): OutcomeData {
-  return { domain, status, reason, attempts: 0, fetchedAtMs: nowMs, json: '' };
-}
-
 /** The id of a job: the same lookups for the same owner have the same id. */
 export function jobIdOf(owner: string, domains: readonly string[]): string {
   const hash = createHash('sha256').update(domains.join('\n')).digest('base64url').slice(0, 16);

@@ -2,7 +2,7 @@ import { DelayedError, type Job, WaitingError } from 'bullmq';
 import type { Chunk, Reply } from '../calls/lookup-queue.ts';
 import type { Outcome } from '../calls/outcome.ts';
 import { normalizeDomain } from '../rows/domain/domain.ts';
-import { type LookupsData, type OutcomeData, toData, toOutcome, withoutCall } from './contract.ts';
+import { type LookupsData, type OutcomeData, toData, toOutcome } from './contract.ts';
 import { LOCK_MS } from './lock-time.ts';
 import type { AnsweredJob, OutcomeWriter } from './outcome-writer.ts';
 import { askAgain, type Pending } from './parking.ts';
@@ -191,7 +191,8 @@ export class TakenJob implements AnsweredJob {
     return alone?.domain === first ? alone : { domain: first, since: stalledCounter };
   }
 
+  /** An outcome that no call was made for. */
   #withoutCall(domain: string, status: 'failed' | 'invalid', reason: string): OutcomeData {
-    return withoutCall(domain, { status, reason, nowMs: this.#context.now() });
+    return { domain, status, reason, attempts: 0, fetchedAtMs: this.#context.now(), json: '' };
   }
 }
