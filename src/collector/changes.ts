@@ -90,14 +90,14 @@ export function openChanges({ reported, columns, reportsColumns }: ChangesOption
   }
 
   /** The key of a row, and what was reported of it. */
-  function lookUp(row: Identified) {
+  function recall(row: Identified) {
     const key = keyOf(row, rows.add);
     const stored = key === undefined ? undefined : reported.find(key);
     return { key, stored, before: stored && toWords(stored) };
   }
 
   function find(row: JoinedRow): Change | undefined {
-    const { key, stored, before } = lookUp(row);
+    const { key, stored, before } = recall(row);
     if (key === undefined) return undefined;
     if (!hasSomethingToTell(row, before !== undefined)) {
       if (before) use(before);
@@ -123,7 +123,7 @@ export function openChanges({ reported, columns, reportsColumns }: ChangesOption
     },
     /** Keeps what was reported of a row that this run leaves out, in its place among the others. */
     keep: (row: Identified): void => {
-      const { before } = lookUp(row);
+      const { before } = recall(row);
       if (before) use(before);
     },
     /**

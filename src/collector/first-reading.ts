@@ -102,16 +102,16 @@ export interface ListToRead {
 }
 
 export interface PlanOptions extends ListToRead {
-  /** What is to be done for a row with a domain. Called once for each, in their order. */
-  readonly look: (domain: string, isFirst: boolean) => Look;
+  /**
+   * Whether a domain has to be looked up, or the store has a fresh outcome of it. Called once for each row with
+   * one, in their order.
+   */
+  readonly kindOf: (domain: string, isFirst: boolean) => 'due' | 'known';
   /** The index that gets an entry for each row. */
   readonly index: Pick<RowIndex, 'append'>;
   /** Ends the reading early, with the signal's reason. */
   readonly signal: AbortSignal;
 }
-
-/** `due`: the domain has to be looked up; `known`: the store has a fresh outcome of it. */
-type Look = 'due' | 'known';
 
 /** The rows whose cell in a column has one of some values. */
 export interface WhereRows {
@@ -271,7 +271,7 @@ class FirstReading {
     const { domain: text } = found;
     const isFirst = this.domains.add(text) === 1;
     this.#lastSite = text;
-    const kind = this.#options.look(text, isFirst);
+    const kind = this.#options.kindOf(text, isFirst);
     if (kind === 'known') {
       this.#counts.freshRows += 1;
       if (isFirst) this.#counts.freshDomains += 1;

@@ -92,7 +92,7 @@ async function readDomains(input: string, settings: Settings, signal: AbortSigna
       column,
       readDomain: createDomainReader({ ...settings, column }),
       signal,
-      look: (domain) => {
+      kindOf: (domain) => {
         domains.add(domain);
         return 'due';
       },

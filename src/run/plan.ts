@@ -37,7 +37,7 @@ export async function plan(list: OpenedList, apis: ApisOfRun) {
   let row = 0;
   const made = await makePlan({
     ...list,
-    look: (domain, isFirst) => {
+    kindOf: (domain, isFirst) => {
       row += 1;
       const places = placesToAsk(apis, ({ store, isUsable }) => {
         const latest = paths ? store.find(domain) : store.findHead(domain);

@@ -51,7 +51,7 @@ async function openOutcomes(
   if (apiName !== undefined) await noteApiName(database, endpointId, apiName);
   // Most stores hold no failures. Each row is then spared half of its lookups in the tables.
   let hasFailures = hasKeys(failures, endpointId);
-  const writes = createWrites(database, () => hasFailures);
+  const writes = createOutcomeWrites(database, () => hasFailures);
 
   type Decode<T> = (key: string, value: Buffer) => T | undefined;
 
@@ -143,7 +143,10 @@ interface Batch {
 }
 
 /** Writes outcomes. Those that arrive within a moment share a commit; each commit costs an fsync. */
-function createWrites({ answers, failures, commit }: StoreDatabase, hasFailures: () => boolean) {
+function createOutcomeWrites(
+  { answers, failures, commit }: StoreDatabase,
+  hasFailures: () => boolean,
+) {
   /** What waits for its commit, or could not be stored; the latest first. */
   const unstored: Batch[] = [];
   let gathering: Batch | undefined;

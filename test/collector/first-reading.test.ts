@@ -19,7 +19,7 @@ async function plan(text: string, { known = [] as readonly string[], registrable
     format,
     column,
     readDomain: createDomainReader({ column, registrable }),
-    look: (domain) => (known.includes(domain) ? 'known' : 'due'),
+    kindOf: (domain) => (known.includes(domain) ? 'known' : 'due'),
     index: {
       append: async (batch) => void rows.push(...batch),
     },

@@ -24,7 +24,7 @@ async function read(source: Source, format: RowFormat): Promise<string> {
     format,
     column,
     readDomain: createDomainReader({ column }),
-    look: () => 'due',
+    kindOf: () => 'due',
     index: { append: async () => {} },
     signal: new AbortController().signal,
   });
