@@ -130,20 +130,23 @@ interface Asked extends Pick<Asking, 'index' | 'isRest'> {
   readonly order: Order;
 }
 
-/** Makes the lookups of a session, if there are any. */
+/** Makes the lookups of a session, if there are any. Returns when every outcome is on the disk. */
 async function ask(session: LookupSession, { index, order, isRest }: Asked): Promise<void> {
   const { api, due, isShared } = session;
   const endListening = session.listen();
   try {
     const ledgers = await startLedgers(api);
-    if (due === 0 && !isShared) return await session.countCalls(ledgers.callsPer);
-    const left = await readLeft(api);
-    const { size = 1 } = api.job.endpoint.profile?.batch ?? {};
-    const passes = order.passes(Math.min(due, left.calls, left.callsPer) * size);
-    const first = api.store.hasAnswers() ? [] : order.first;
-    // Loaded here, so that a run without lookups need not wait for it.
-    const { askApi } = await import('./lookups/ask-api.ts');
-    await askApi(session, { index, first, passes, ledgers, isRest });
+    if (due === 0 && !isShared) await session.countCalls(ledgers.callsPer);
+    else {
+      const left = await readLeft(api);
+      const { size = 1 } = api.job.endpoint.profile?.batch ?? {};
+      const passes = order.passes(Math.min(due, left.calls, left.callsPer) * size);
+      const first = api.store.hasAnswers() ? [] : order.first;
+      // Loaded here, so that a run without lookups need not wait for it.
+      const { askApi } = await import('./lookups/ask-api.ts');
+      await askApi(session, { index, first, passes, ledgers, isRest });
+    }
+    await session.unlessUnwritable(() => api.store.flush());
   } finally {
     endListening();
   }

@@ -32,7 +32,7 @@ const SAVE_EVERY_MS = 2_000;
 
 /**
  * Makes all lookups of a session. Wires producer, queue, worker and collector for one process or,
- * with a queue on Redis, for all workers there. Returns when every outcome is on the disk.
+ * with a queue on Redis, for all workers there. Returns when every outcome is committed.
  *
  * @throws BrandfillError `INVALID_SETTING` when calls cannot be made, as with an invalid proxy;
  *   `UNUSABLE_QUEUE`
@@ -88,7 +88,6 @@ async function ask(session: LookupSession, asking: Asking): Promise<void> {
     }
     await session.unlessUnwritable(() => session.countCalls(ledgers.callsPer));
     await savePace(true);
-    await session.unlessUnwritable(() => api.store.flush());
   } finally {
     await closer.close();
   }
