@@ -15,6 +15,16 @@ import type { FormatOptions, RowFormat } from './row-format.ts';
 import { READ_BYTES, readAt, readFrom, type Source, unreadable } from './source.ts';
 import { type SpoolOptions, spool } from './spool.ts';
 
+// How a list becomes rows, and where to look when something about it is wrong:
+//
+//   file, pipe, rows of a program ──▶ bytes (spool.ts) ─┬─ no text ──▶ xlsx/open-workbook.ts ──▶ XlsxList
+//                                                       └─ UTF-8 (encoding.ts) ──▶ csv/csv.ts or jsonl.ts
+//
+//   the row of the header, where the list begins and ends    columns/table.ts, of sheets xlsx/list-finder.ts
+//   the column of the domain                                 columns/domain-column.ts, its name and its cells
+//   the domain in a cell                                     domain/domain.ts
+//   how it is written again                                  csv/csv-writer.ts, jsonl.ts, xlsx/workbook-writer.ts
+
 /** A list: the path of a file, `-` for standard input, or rows as objects. */
 export type ListInput = string | AsyncIterable<object> | Iterable<object>;
 
@@ -107,7 +117,7 @@ async function openSource(
   const magic = await readAt(0, handle, MAGIC_BYTES);
   if (isZip(magic)) {
     const { openWorkbook } = await import('./xlsx/open-workbook.ts');
-    const { XlsxList } = await import('./xlsx/xlsx.ts');
+    const { XlsxList } = await import('./xlsx/xlsx-list.ts');
     const list = await openWorkbook(handle, { ...options, name, sheet });
     const { rows } = list;
     closer.add(rows);

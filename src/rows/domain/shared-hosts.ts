@@ -91,10 +91,9 @@ const DASHED = /^https?-3A_/i;
 function targetsIn(behind: string, parameter: string | undefined): readonly string[] {
   const [path = ''] = behind.split(/[?#]/, 1);
   const query = behind.slice(path.length + 1);
-  const pairs = query.split(/[&;#]/, 100).map((pair) => /^([^=]*)=?(.*)$/s.exec(pair) ?? []);
-  const values = pairs.flatMap(([, name, value = '']) =>
-    parameter === undefined || name === parameter ? [decode(value)] : [],
-  );
+  const values = [...new URLSearchParams(query.replaceAll(/[;#]/g, '&'))]
+    .filter(([name]) => parameter === undefined || name === parameter)
+    .map(([, value]) => decode(value));
   const inPath = IN_PATH.exec(path)?.[1] ?? [];
   return values
     .concat(inPath)
