@@ -2,9 +2,8 @@ import type { Meaning } from '../brand/meaning.ts';
 import { type AnswerKind, AnswerKinds, type Finding } from './answer-kinds.ts';
 import { FirstCalls, stopOf } from './first-calls.ts';
 import { type Counts, type FinderOptions, LimitFinder } from './limit-finder.ts';
-import { Probes } from './probes.ts';
+import { OutageWatch } from './outage-watch.ts';
 import type { Stop } from './stop-switch.ts';
-import { Streak } from './streak.ts';
 import {
   type History,
   type Subject,
@@ -71,12 +70,12 @@ const ENOUGH_UNKNOWN = 5;
  * shows when others are well, or are not. English is never read: bodies are only compared.
  *
  * ```text
- *   answer ──▶ first calls? ──▶ all down? ──▶ its kind is known? ──▶ verdict
- *              first-calls.ts   streak.ts      │ not yet             answer-kinds.ts
- *                                              ▼
+ *   answer ──▶ first calls? ──▶ all down? ────▶ its kind is known? ──▶ verdict
+ *              first-calls.ts   outage-watch.ts  │ not yet            answer-kinds.ts
+ *                                                ▼
  *                              withheld until another domain is well, then asked again   withheld.ts
- *                                              │ as good as any new one, and often
- *                                              ▼
+ *                                                │ as good as any new one, and often
+ *                                                ▼
  *                              slower for a moment: does it come as often?   limit-finder.ts
  * ```
  *
@@ -86,13 +85,12 @@ const ENOUGH_UNKNOWN = 5;
 export class Diagnosis {
   readonly #options: DiagnosisOptions;
   readonly #kinds = new AnswerKinds();
-  readonly #streak = new Streak(this.#kinds);
+  readonly #outage = new OutageWatch(this.#kinds);
   readonly #first: FirstCalls;
   readonly #counts: Counts = { answers: 0, goods: 0, calls: 0 };
   readonly #limits: LimitFinder;
   readonly #histories = new WeakMap<Subject, History>();
   readonly #withheld = new Withheld();
-  readonly #probes = new Probes();
   /** Answers that had come at the latest beginning of a call that was well. */
   #lastGoodBegan = -1;
   /** The last record, and how many before it were the same. */
@@ -115,13 +113,13 @@ export class Diagnosis {
     });
   }
 
-  get #state(): Streak['state'] {
-    return this.#streak.state;
+  get #state(): OutageWatch['state'] {
+    return this.#outage.state;
   }
 
   /** Whether one more call may start. At first only a few go ahead; while all is down, probes alone. */
   mayStart(inFlight: number): boolean {
-    if (this.#state === 'down' && this.#probes.isWanted) return false;
+    if (this.#state === 'down' && this.#outage.isProbeWanted) return false;
     if (this.#withheld.unknown >= MOST_UNKNOWN && inFlight >= FEW) return false;
     return this.#first.mayStart(inFlight);
   }
@@ -179,7 +177,7 @@ export class Diagnosis {
     this.#lastRecord = record;
     const isMany = this.#sameRecords >= MANY_ALIKE - 1;
     if (isMany && !this.#options.isTrusting) return this.#bad(meaning, subject, call);
-    this.#probes.note(subject.domain, record);
+    this.#outage.found(subject.domain, record);
     return this.#good(subject, call);
   }
 
@@ -211,18 +209,16 @@ export class Diagnosis {
     if (this.#state !== 'well' && answersBefore < this.#suspectedAt) return;
     if (this.#state === 'down') return this.#recover();
     this.#lastBad = undefined;
-    this.#probes.isWanted = false;
-    if (this.#withheld.length === 0) this.#probes.idle = 0;
-    this.#streak.good();
+    if (this.#withheld.length === 0) this.#outage.idleProbes = 0;
+    this.#outage.good();
     if (this.#withheld.length > 0) this.#releaseDue(answersBefore);
   }
 
   /** All was down, and is well again: what came meanwhile is no verdict. */
   #recover(): void {
-    const { main } = this.#streak;
-    this.#probes.isWanted = false;
+    const { main } = this.#outage;
     this.#lastBad = undefined;
-    this.#streak.clear();
+    this.#outage.clear();
     if (main) this.#limits.noteBlock(main);
     this.#withheld.release(({ subject, meaning, history }) => {
       endRepeat(history);
@@ -312,7 +308,7 @@ export class Diagnosis {
     if (this.#state === 'down') return withheld('failing');
     if (isLimit || isFound) return this.#refusedForRate(history, meaning);
     const isNews = isFresh && !this.#options.wasBadBefore?.(subject.domain);
-    if (isNews && this.#streak.bad(kind, subject.domain)) this.#suspectAll();
+    if (isNews && this.#outage.bad(kind, subject.domain)) this.#suspectedAt = this.#counts.answers;
     if (this.#state === 'suspected') return withheld('none');
     this.#limits.suspect(kind);
     return this.#weighOne(history, meaning, subject);
@@ -356,17 +352,6 @@ export class Diagnosis {
     if (kind.bettered === 0 && kind.hopeless >= NEVER_BETTERED) kind.about = 'own';
   }
 
-  /** Chance does not explain so many bad answers in a row: a probe is to tell. */
-  #suspectAll(): void {
-    this.#suspectedAt = this.#counts.answers;
-    if (!this.#probes.ask()) this.#streak.down();
-  }
-
-  #goDown(): void {
-    this.#streak.down();
-    this.#suspectAll();
-  }
-
   #badAtFirst(history: History, meaning: Meaning, subject: Subject, call: Call): Weighed {
     const { isTrusting = false, wasBadBefore } = this.#options;
     if (isTrusting && !FAILS.has(meaning.kind)) return BELIEVED;
@@ -378,7 +363,10 @@ export class Diagnosis {
       return { signal: 'none', verdict: 'drop' };
     }
     const isDown = why === 'down' || this.#state === 'down';
-    if (isDown) this.#goDown();
+    if (isDown) {
+      this.#outage.goDown();
+      this.#suspectedAt = this.#counts.answers;
+    }
     const signal = isDown ? 'failing' : isOut(meaning) ? 'out' : 'none';
     return { signal, verdict: this.#withhold(meaning, subject, history) };
   }
@@ -396,7 +384,7 @@ export class Diagnosis {
     }
     const isStated = meaning.retryAfterMs !== undefined;
     const isLimit = this.#limits.refused(kind, isStated);
-    if (bad >= 3 && goods === goodsThen && !isStated) this.#probes.ask();
+    if (bad >= 3 && goods === goodsThen && !isStated) this.#outage.askProbe();
     return { signal: isOut(meaning) ? 'out' : isLimit ? 'limit' : 'none', verdict: 'again' };
   }
 
@@ -404,15 +392,15 @@ export class Diagnosis {
 
   /** A domain that was found before, to be asked about now; undefined while no probe is wanted. */
   get probe(): string | undefined {
-    return this.#probes.isWanted && !this.#isOver ? this.#probes.next?.domain : undefined;
+    return this.#outage.isProbeWanted && !this.#isOver ? this.#outage.nextProbe?.domain : undefined;
   }
 
   /** A probe was answered. */
   noteProbe(meaning: Meaning, { answersBefore }: Call): Signal {
     this.#counts.answers += 1;
     this.#kinds.noteProbe();
-    const probed = this.#probes.next;
-    this.#probes.moveOn();
+    const probed = this.#outage.nextProbe;
+    this.#outage.moveOn();
     const { likeness: record } = meaning;
     const isSame = record === this.#lastRecord && probed?.record !== this.#lastRecord;
     const isWell = meaning.kind === 'found' && !(isSame && this.#sameRecords > 0);
@@ -420,14 +408,13 @@ export class Diagnosis {
   }
 
   #probeWell(answersBefore: number): Signal {
-    this.#probes.isWanted = false;
-    this.#probes.idle += this.#state === 'well' ? 1 : 0;
+    this.#outage.idleProbes += this.#state === 'well' ? 1 : 0;
     this.#countGood(answersBefore);
     if (this.#state === 'down') this.#recover();
     else {
-      const kinds = new Set([...this.#streak.kinds, ...this.#withheld.kinds]);
+      const kinds = new Set([...this.#outage.kinds, ...this.#withheld.kinds]);
       for (const kind of kinds) this.#kinds.probeWell(kind);
-      this.#streak.probeGood();
+      this.#outage.probeGood();
       this.#lastBad = undefined;
       this.#releaseDue(answersBefore);
     }
@@ -439,20 +426,18 @@ export class Diagnosis {
     if (this.#state === 'down') return 'failing';
     const kind = this.#kinds.of(meaning);
     if (kind.about === 'limit') {
-      if (this.#state === 'well') this.#probes.isWanted = false;
+      if (this.#state === 'well') this.#outage.isProbeWanted = false;
       return 'limit';
     }
     this.#kinds.probeFailed(kind);
-    if (this.#state === 'well') this.#probes.idle += 1;
-    if (!this.#streak.probeFailed()) return 'none';
+    if (!this.#outage.probeFailed()) return 'none';
     this.#suspectedAt = this.#counts.answers;
     return 'failing';
   }
 
   /** The probe cannot be made: no call is left to pay for it. */
   giveUpProbe(): void {
-    this.#probes.isWanted = false;
-    if (this.#state === 'suspected') this.#streak.down();
+    this.#outage.giveUpProbe();
   }
 
   // ---- what is withheld ----
@@ -461,25 +446,25 @@ export class Diagnosis {
     if (this.#isOver) return this.#lastVerdict({ meaning, history });
     const verdict = this.#withheld.withhold(subject, meaning, history);
     if (this.#withheld.unknown >= MOST_UNKNOWN && this.#state === 'well') {
-      this.#probes.askWhileIdle();
+      this.#outage.askProbeWhileIdle();
     }
     return verdict;
   }
 
   /** A call was refused while nothing new waits: something withheld is asked again. */
   askAgain(): void {
-    if (this.#state === 'down' && !this.#probes.isWanted) this.#withheld.releaseFirst('again');
+    if (this.#state === 'down' && !this.#outage.isProbeWanted) this.#withheld.releaseFirst('again');
   }
 
   /** All lookups that are left are withheld, but for calls that are in flight for long. */
   idle(inFlight: number): void {
-    if (this.#isOver || this.#probes.isWanted) return;
+    if (this.#isOver || this.#outage.isProbeWanted) return;
     // What those get tells more.
     if (inFlight > 0 && (this.#counts.goods === 0 || this.#state === 'down')) return;
     if (this.#counts.goods === 0) this.#endFirstCalls();
     if (this.#isOver) return;
     if (this.#state === 'down') return this.askAgain();
-    if (this.#isProbeOfUse() && this.#probes.askWhileIdle()) return;
+    if (this.#isProbeOfUse() && this.#outage.askProbeWhileIdle()) return;
     this.#withheld.release((one) => {
       const { kind, alike } = one.history;
       if (FAILS.has(one.meaning.kind)) return this.#knownVerdict(one) ?? 'retry';
@@ -494,7 +479,7 @@ export class Diagnosis {
     if (this.#withheld.unknown >= ENOUGH_UNKNOWN) return true;
     const isRefused = ({ meaning, history: { kind, alike } }: WithheldAnswer): boolean =>
       meaning.kind === 'refused' && kind.about === 'unknown' && alike > 1;
-    return this.#probes.idle === 0 && this.#withheld.some(isRefused);
+    return this.#outage.idleProbes === 0 && this.#withheld.some(isRefused);
   }
 
   /** Nothing is left of a list before the API was seen to work: it was short. */

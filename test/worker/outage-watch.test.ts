@@ -1,14 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { AnswerKinds } from '../../src/worker/answer-kinds.ts';
-import { Streak } from '../../src/worker/streak.ts';
+import { OutageWatch } from '../../src/worker/outage-watch.ts';
 import { away, broken, forbidden } from './meanings.ts';
 
 const MEANINGS = { 403: forbidden(), 500: broken(), 503: away() };
 
-/** A streak after a hundred good answers, among which some were bad. */
+/** What watches after a hundred good answers, among which some were bad. */
 function open(usual: Partial<Record<keyof typeof MEANINGS, number>> = {}) {
   const kinds = new AnswerKinds();
-  const streak = new Streak(kinds);
+  const watch = new OutageWatch(kinds);
+  watch.found('found.example', '{}');
   let domains = 0;
   const kindOf = (status: keyof typeof MEANINGS) => kinds.of(MEANINGS[status]);
   const counts = Object.entries(usual).map(([status, count]) => {
@@ -16,11 +17,11 @@ function open(usual: Partial<Record<keyof typeof MEANINGS, number>> = {}) {
   });
   kinds.noteUsual(100, new Map(counts));
   const bad = (status: keyof typeof MEANINGS, domain = `${(domains += 1)}.example`): boolean =>
-    streak.bad(kindOf(status), domain);
+    watch.bad(kindOf(status), domain);
   /** How many more domains make it unlikely, of 100. */
   const length = (status: keyof typeof MEANINGS): number | undefined =>
     Array.from({ length: 100 }, (_, at) => at + 1).find(() => bad(status));
-  return { kinds, streak, bad, length, kindOf };
+  return { kinds, watch, bad, length, kindOf };
 }
 
 it.each([
@@ -30,16 +31,16 @@ it.each([
   { usual: { 503: 5_000 }, length: undefined },
   { usual: { 500: 100 }, length: 19 },
 ])('after $usual of 100 it is unlikely after $length 503', ({ usual, length }) => {
-  const { streak, length: lengthOf } = open(usual);
-  expect([lengthOf(503), streak.state]).toEqual([length, length ? 'suspected' : 'well']);
+  const { watch, length: lengthOf } = open(usual);
+  expect([lengthOf(503), watch.state]).toEqual([length, length ? 'suspected' : 'well']);
 });
 
 it('counts a domain once, and whatever its kind', () => {
-  const { streak, bad, kindOf } = open();
+  const { watch, bad, kindOf } = open();
   for (let time = 0; time < 9; time += 1) bad(503, 'same.example');
   expect([bad(503), bad(503), bad(500), bad(503)]).toEqual([false, false, false, true]);
-  expect(streak.main).toBe(kindOf(503));
-  expect([...streak.kinds]).toEqual([kindOf(503), kindOf(500)]);
+  expect(watch.main).toBe(kindOf(503));
+  expect([...watch.kinds]).toEqual([kindOf(503), kindOf(500)]);
 });
 
 describe('a row that is suspected', () => {
@@ -50,27 +51,27 @@ describe('a row that is suspected', () => {
   };
 
   it('is down when two probes have failed', () => {
-    const { streak } = suspected();
-    expect([streak.probeFailed(), streak.state]).toEqual([false, 'suspected']);
-    expect([streak.probeFailed(), streak.state]).toEqual([true, 'down']);
-    expect(streak.probeFailed()).toBe(false);
+    const { watch } = suspected();
+    expect([watch.probeFailed(), watch.state]).toEqual([false, 'suspected']);
+    expect([watch.probeFailed(), watch.state]).toEqual([true, 'down']);
+    expect(watch.probeFailed()).toBe(false);
   });
 
   it.each(['good', 'probeGood', 'clear'] as const)(
     'is over with %s, and a new one begins',
     (end) => {
-      const { streak, length } = suspected();
-      streak[end]();
-      expect([streak.state, streak.main]).toEqual(['well', undefined]);
+      const { watch, length } = suspected();
+      watch[end]();
+      expect([watch.state, watch.main]).toEqual(['well', undefined]);
       expect(length(503)).toBe(5);
     },
   );
 });
 
 it('what came while all was down is not what usually comes', () => {
-  const { kinds, streak, bad } = open();
-  streak.down();
+  const { kinds, watch, bad } = open();
+  watch.goDown();
   for (let domain = 0; domain < 50; domain += 1) bad(503);
-  streak.good();
+  watch.good();
   expect(kinds.usual()).toBeLessThan(0.01);
 });

@@ -13,13 +13,19 @@ import type { AnswerKind, AnswerKinds } from './answer-kinds.ts';
  *
  * While suspected or down, no bad answer is believed.
  */
-export class Streak {
+export class OutageWatch {
   state: 'well' | 'suspected' | 'down' = 'well';
+  isProbeWanted = false;
+  /** Probes that were made while nothing else was left to tell. */
+  idleProbes = 0;
   readonly #kinds: AnswerKinds;
+  /** The row: how many domains got what. */
   readonly #counts = new Map<AnswerKind, number>();
   readonly #domains = new Set<string>();
   #surprise = 0;
   #goods = 0;
+  readonly #found: FoundDomain[] = [];
+  #next = 0;
   #failedProbes = 0;
 
   constructor(kinds: AnswerKinds) {
@@ -36,6 +42,7 @@ export class Streak {
     if (this.state !== 'well' || !isLong || this.#surprise < UNLIKELY) return false;
     this.state = 'suspected';
     this.#failedProbes = 0;
+    if (!this.askProbe()) this.state = 'down';
     return true;
   }
 
@@ -52,13 +59,9 @@ export class Streak {
   /** A good answer to a lookup. */
   good(): void {
     this.#goods += 1;
+    this.isProbeWanted = false;
     if (this.#domains.size > 0 || this.#goods >= 32) this.#end();
     this.#failedProbes = 0;
-  }
-
-  /** A probe was answered well: the row is of domains. */
-  probeGood(): void {
-    this.#end();
   }
 
   #end(): void {
@@ -69,26 +72,76 @@ export class Streak {
 
   clear(): void {
     this.state = 'well';
+    this.isProbeWanted = false;
     this.#counts.clear();
     this.#domains.clear();
     this.#surprise = 0;
     this.#failedProbes = 0;
   }
 
-  /** A probe has failed. Returns whether all is down. */
+  goDown(): void {
+    this.state = 'down';
+    this.askProbe();
+  }
+
+  // ---- probes ----
+
+  /** A domain that may be asked about later. */
+  found(domain: string, record: string): void {
+    if (this.#found.length >= MOST_FOUND) this.#found.shift();
+    this.#found.push({ domain, record });
+  }
+
+  /** Asks for a probe, if one can be made. Returns whether it is asked for. */
+  askProbe(): boolean {
+    this.isProbeWanted = this.#found.length > 0;
+    return this.isProbeWanted;
+  }
+
+  /** The same, but a few times at most until something else is known. */
+  askProbeWhileIdle(): boolean {
+    return this.idleProbes < MOST_IDLE && this.askProbe();
+  }
+
+  /** The domain to be asked about next. */
+  get nextProbe(): FoundDomain | undefined {
+    return this.#found[this.#next % Math.max(1, this.#found.length)];
+  }
+
+  /** The next one was answered: after it comes another. */
+  moveOn(): void {
+    this.#next += 1;
+  }
+
+  /** A probe was answered well: the row is of domains. */
+  probeGood(): void {
+    this.#end();
+  }
+
+  /** A probe has failed. Returns whether that shows that all is down. */
   probeFailed(): boolean {
+    if (this.state === 'well') this.idleProbes += 1;
     this.#failedProbes += 1;
     if (this.state === 'down' || this.#failedProbes < PROBES) return false;
     this.state = 'down';
     return true;
   }
 
-  down(): void {
-    this.state = 'down';
+  /** No call is left for it. */
+  giveUpProbe(): void {
+    this.isProbeWanted = false;
+    if (this.state === 'suspected') this.state = 'down';
   }
+}
+
+interface FoundDomain {
+  readonly domain: string;
+  readonly record: string;
 }
 
 const LEAST = 5;
 /** One to a million. */
 const UNLIKELY = Math.log(1e6);
 const PROBES = 2;
+const MOST_FOUND = 8;
+const MOST_IDLE = 12;
