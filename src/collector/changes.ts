@@ -49,45 +49,11 @@ const NAMES_KEY = 'columns';
  * reported before is kept. A column that somebody chose, or that
  * had no room in the last report, is no change either.
  */
-export function openChanges({ reported, columns, reportsColumns }: ChangesOptions) {
-  /** The columns that were ever compared, by their hash. */
-  const ids = new Map(readIds(reported).map((id) => [hashOf(id), id]));
-  const wasThere = new Set(ids.keys());
-  const compared = columns.map((column) => ({ ...column, hash: hashOf(idOf(column)) }));
-  const present = new Set(compared.map(({ hash }) => hash));
-  for (const column of compared) ids.set(column.hash, idOf(column));
+export function openChanges({ reported, ...options }: ChangesOptions) {
+  const columns = createColumns(readIds(reported), options);
   /** How many rows of this list have each key. */
   const rows = createCounts();
-  const used = new Set<number>();
   const counts = { new: 0, changed: 0 };
-
-  function use(pairs: Uint32Array): void {
-    for (let at = 0; at < pairs.length; at += 2) used.add(pairs[at] ?? 0);
-  }
-
-  function pairsOf(row: JoinedRow, before: ReadonlyMap<number, number>): Uint32Array {
-    const pairs: number[] = [];
-    for (const column of compared) {
-      const { hash } = column;
-      const text = column.textOf(row);
-      const value = text === undefined ? (before.get(hash) ?? 0) : hashOf(text);
-      if (value !== 0) pairs.push(hash, value);
-    }
-    return Uint32Array.from(pairs);
-  }
-
-  function differing(
-    before: ReadonlyMap<number, number>,
-    after: ReadonlyMap<number, number>,
-  ): string[] {
-    const changed = compared
-      .filter(({ hash, beside }) => (reportsColumns && !beside) || wasThere.has(hash))
-      .filter(({ hash }) => before.get(hash) !== after.get(hash))
-      .map(({ name }) => name);
-    const gone = [...before.keys()].filter((hash) => reportsColumns && !present.has(hash));
-    const lost = gone.map((hash) => ids.get(hash) ?? BESIDE).filter((id) => !id.includes(BESIDE));
-    return [...new Set([...changed, ...lost])];
-  }
 
   /** The key of a row, and what was reported of it. */
   function recall(row: Identified) {
@@ -100,17 +66,17 @@ export function openChanges({ reported, columns, reportsColumns }: ChangesOption
     const { key, stored, before } = recall(row);
     if (key === undefined) return undefined;
     if (!hasSomethingToTell(row, before !== undefined)) {
-      if (before) use(before);
+      if (before) columns.use(before);
       return undefined;
     }
     const old = toMap(before ?? new Uint32Array());
-    const pairs = pairsOf(row, old);
-    use(pairs);
+    const pairs = columns.pairsOf(row, old);
+    columns.use(pairs);
     const bytes = Buffer.from(pairs.buffer);
     if (stored?.length === bytes.length && bytes.equals(stored)) return undefined;
     reported.put(key, bytes);
     if (!before) return NEW;
-    const changed = differing(old, toMap(pairs));
+    const changed = columns.differing(old, toMap(pairs));
     return changed.length === 0 ? undefined : { kind: 'changed', columns: changed.join(';') };
   }
 
@@ -124,7 +90,7 @@ export function openChanges({ reported, columns, reportsColumns }: ChangesOption
     /** Keeps what was reported of a row that this run leaves out, in its place among the others. */
     keep: (row: Identified): void => {
       const { before } = recall(row);
-      if (before) use(before);
+      if (before) columns.use(before);
     },
     /**
      * Makes this the last report. Must be called once the changes file is in its place.
@@ -136,12 +102,60 @@ export function openChanges({ reported, columns, reportsColumns }: ChangesOption
         const { identity, place } = readKey(key);
         if (key !== NAMES_KEY && rows.of(identity) < place) reported.remove(key);
       }
-      const inUse = [...new Set([...present, ...used])].flatMap((hash) => ids.get(hash) ?? []);
-      reported.put(NAMES_KEY, Buffer.from(JSON.stringify(inUse)));
+      reported.put(NAMES_KEY, Buffer.from(JSON.stringify(columns.inUse())));
       await reported.commit();
     },
     /** How many rows had a change so far. */
     counts,
+  };
+}
+
+/**
+ * The columns of this report and of those before, each known by a hash. What a row has of them is pairs of such
+ * a hash and that of its value.
+ *
+ * @param before the columns of the last report
+ */
+function createColumns(
+  before: readonly string[],
+  { columns, reportsColumns }: Omit<ChangesOptions, 'reported'>,
+) {
+  const ids = new Map(before.map((id) => [hashOf(id), id]));
+  const wasThere = new Set(ids.keys());
+  const compared = columns.map((column) => ({ ...column, hash: hashOf(idOf(column)) }));
+  const present = new Set(compared.map(({ hash }) => hash));
+  for (const column of compared) ids.set(column.hash, idOf(column));
+  const used = new Set<number>();
+  return {
+    pairsOf: (row: JoinedRow, reported: ReadonlyMap<number, number>): Uint32Array => {
+      const pairs: number[] = [];
+      for (const column of compared) {
+        const { hash } = column;
+        const text = column.textOf(row);
+        const value = text === undefined ? (reported.get(hash) ?? 0) : hashOf(text);
+        if (value !== 0) pairs.push(hash, value);
+      }
+      return Uint32Array.from(pairs);
+    },
+    /** The names of the columns that differ. */
+    differing: (
+      reported: ReadonlyMap<number, number>,
+      after: ReadonlyMap<number, number>,
+    ): string[] => {
+      const changed = compared
+        .filter(({ hash, beside }) => (reportsColumns && !beside) || wasThere.has(hash))
+        .filter(({ hash }) => reported.get(hash) !== after.get(hash))
+        .map(({ name }) => name);
+      const gone = [...reported.keys()].filter((hash) => reportsColumns && !present.has(hash));
+      const lost = gone.map((hash) => ids.get(hash) ?? BESIDE).filter((id) => !id.includes(BESIDE));
+      return [...new Set([...changed, ...lost])];
+    },
+    /** Notes that these are reported of a row. */
+    use: (pairs: Uint32Array): void => {
+      for (let at = 0; at < pairs.length; at += 2) used.add(pairs[at] ?? 0);
+    },
+    /** Those of this report, and those that some row keeps. */
+    inUse: () => [...new Set([...present, ...used])].flatMap((hash) => ids.get(hash) ?? []),
   };
 }
 
