@@ -104,16 +104,10 @@ export class RunJobs {
     return new Set(ids.filter((id, at) => removed[at] === 1 || this.#onTheirWay.has(id)));
   }
 
-  /** Jobs that are not there, or failed. */
+  /** Jobs that no worker will take: they are not there, failed, or are on no list of BullMQ. */
   async findGone(): Promise<ReadonlySet<string>> {
-    const ids = this.ids.filter((id) => !this.#onTheirWay.has(id));
-    const pipeline = this.#options.redis.client.pipeline();
-    for (const id of ids) pipeline.hmget(this.queue.toKey(id), 'name', 'failedReason');
-    const found = (await pipeline.exec()) ?? [];
-    const isGone = (_: string, at: number): boolean => {
-      const [name, reason] = (found[at]?.[1] ?? []) as (string | null)[];
-      return name === null || typeof reason === 'string';
-    };
-    return new Set(ids.filter(isGone));
+    const ids = this.ids.filter((id) => !this.#onTheirWay.has(id)); // before those that are there are read
+    const there = new Set(await this.find('wait', 'prioritized', 'active', 'delayed'));
+    return new Set(ids.filter((id) => !there.has(id)));
   }
 }

@@ -50,6 +50,8 @@ export interface RunQueueOptions
 const LOOK_MS = 1_000;
 /** Without outcomes for this long, it is looked whether the jobs are still there. */
 const SILENT_MS = 2_000;
+/** Then again after this time: the queue may be long. */
+const SEARCH_MS = 3_000;
 /** A Redis that loses lookups more often than this, and brings no outcome meanwhile, is given up. */
 const MOST_LOSSES = 3;
 
@@ -83,6 +85,7 @@ export class RunQueue implements LookupQueue {
   /** How often Redis lost lookups, in a row, without an outcome between them. */
   #losses = 0;
   #progressAtMs = performance.now();
+  #searchedAtMs = Number.NEGATIVE_INFINITY;
   #hasEnded = false;
   #failure: { readonly error: unknown } | undefined;
   /** What was said last of why no outcome comes. */
@@ -245,6 +248,8 @@ export class RunQueue implements LookupQueue {
 
   /** Finds jobs that are gone without an answer, and adds their lookups again. */
   async #findLost(): Promise<void> {
+    if (performance.now() - this.#searchedAtMs < SEARCH_MS) return;
+    this.#searchedAtMs = performance.now();
     const gone = await this.#jobs.findGone();
     if (gone.size === 0) return;
     await this.#stream.readToEnd(); // their last outcomes may just have come

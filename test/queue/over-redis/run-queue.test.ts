@@ -77,7 +77,8 @@ it('jobs that are gone are said and added again, three times in a row', async ()
   failing.catch(() => {}); // below
   for (let losses = 1; losses <= 4; losses += 1) {
     await expect.poll(() => stage.queue.getPrioritizedCount()).toBeGreaterThan(0);
-    await stage.queue.drain();
+    if (losses === 1) await stage.redis.client.del(stage.queue.toKey('prioritized'));
+    else await stage.queue.drain();
   }
   await expect(failing).rejects.toThrow(/3 lookups were gone from Redis.*again and again/);
   expect(stage.notices.filter((one) => one.endsWith('put on the queue again.'))).toHaveLength(3);
