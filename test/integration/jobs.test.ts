@@ -64,8 +64,8 @@ it('each file of the package finds what it imports', async () => {
 });
 
 it('CommonJS gets the library by require', async () => {
-  const script = `console.log(typeof require(${JSON.stringify(join(shippedFolder(), 'index.js'))}).enrich)`;
-  const args = ['--input-type=commonjs', '--eval', script];
+  const path = JSON.stringify(join(shippedFolder(), 'index.js'));
+  const args = ['--input-type=commonjs', '--eval', `console.log(typeof require(${path}).enrich)`];
   const { stdout } = await promisify(execFile)(process.execPath, args); // none of it may await at its top
   expect(stdout).toBe('function\n');
 });

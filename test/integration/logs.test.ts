@@ -4,16 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { useRedis } from '../support/redis.ts';
 import { openApi, openServer } from './support/api.ts';
 import { enrichHere, run, runHere, start, summaryOf } from './support/command.ts';
-import { openFolder, openList } from './support/folder.ts';
-
-type Line = Readonly<Record<string, unknown>>;
-
-function linesOf(text: string): readonly Line[] {
-  return text
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Line);
-}
+import { objectsOf, openFolder, openList } from './support/folder.ts';
 
 const JSON_FORMAT = ['--log-format', 'json'];
 const REPORTS = ['--report', 'run.html', '--report', 'run.json'];
@@ -25,7 +16,7 @@ describe('the log of enrich', () => {
     const ended = await enrichHere(folder, api.url, '--json', ...JSON_FORMAT);
     const { runId, rows } = summaryOf(ended);
     expect(runId).toMatch(/^[0-9a-f]{12}$/);
-    const lines = linesOf(ended.stderr);
+    const lines = objectsOf(ended.stderr);
     expect(lines.map(({ event }) => event)).toEqual(['opened', 'planned', 'progress', 'finished']);
     expect(new Set(lines.map(({ run }) => run))).toEqual(new Set([runId]));
     expect(lines[1]).toMatchObject({ level: 'info', plan: { rows, lookups: 20 } });
@@ -118,7 +109,7 @@ describe('the log of', () => {
     await worker.shows('Waiting for lookups');
     const { code, stderr } = await worker.stop();
     expect(code).toBe(0);
-    const lines = linesOf(stderr);
+    const lines = objectsOf(stderr);
     expect(lines.map(({ command }) => command)).toEqual(lines.map(() => 'worker'));
     expect(lines.at(-1)).toMatchObject({ level: 'info', msg: expect.stringContaining('Stopped') });
     expect(stderr).not.toContain('r3dis-pass');

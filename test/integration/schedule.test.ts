@@ -25,10 +25,7 @@ describe('brandfill schedule', () => {
     const { results: crm } = await results('crm', 2);
     const { results: shop } = await results('shop', 2);
     const ends = await Promise.all(schedulers.map((scheduler) => scheduler.stop()));
-    expect(ends.map(({ code, stdout }) => [code, stdout])).toEqual([
-      [0, ''],
-      [0, ''],
-    ]);
+    for (const end of ends) expect(end).toMatchObject({ code: 0, stdout: '' });
     expect(crm.at(-1)).toMatchObject({
       exitCode: 0,
       headline: expect.stringMatching(/^Done: 1 row in .*, 1 found\.$/),
@@ -49,9 +46,8 @@ describe('brandfill schedule', () => {
   });
 
   it('keeps what a run found that is interrupted, and makes it again at the next start, with the lookups at a worker', async () => {
-    const { job, keep, ask, results, api, folder, redis } = await openSchedules({
-      api: { latencyMs: 100 },
-    });
+    const slow = { api: { latencyMs: 100 } };
+    const { job, keep, ask, results, api, folder, redis } = await openSchedules(slow);
     const file = job('crm', { cron: FAR, domains: 40, more: ['concurrency: 1'] });
     const first = await keep(file);
     await ask('crm');
@@ -96,13 +92,9 @@ describe('brandfill schedule', () => {
     const redis = await useRedis();
     const { job, ask, results, api, folder } = await openSchedules({ redis });
     await redis.client.call('ACL', 'SETUSER', 'nightly', 'on', '>s3cret-pass', '~*', '&*', '+@all');
-    const more = [
-      'queue: ${MY_REDIS}',
-      'apiKeyEnv: KEY_A',
-      'onFinish: { command: env > ../env.txt }',
-    ];
+    const tell = 'onFinish: { command: env > ../env.txt }';
     const files = [
-      job('a', { cron: FAR, more }),
+      job('a', { cron: FAR, more: ['queue: ${MY_REDIS}', 'apiKeyEnv: KEY_A', tell] }),
       job('b', { cron: FAR, more: ['apiKeyEnv: KEY_B'] }),
     ];
     const url = `redis://nightly:s3cret-pass@127.0.0.1:${redis.port}/0`;

@@ -15,16 +15,13 @@ function findLooseLabels(metrics: Samples): readonly string[] {
   return [...metrics.keys()].filter((sample) => /company-|\/|\s/.test(sample));
 }
 
-const CALLERS = ['--concurrency', '16'];
-
 describe('enrich --listen', () => {
   it('tells how it goes while it runs, in metrics by the conventions', async () => {
     const api = await openApi({ notFound: 0.5, seed: 7 });
     const folder = openList(500);
-    const running = startHere(
-      ['enrich', 'list.csv', '--base-url', api.url, '--rate', '40/s', ...CALLERS, '--listen', '0'],
-      { cwd: folder.path },
-    );
+    const flags = ['--rate', '40/s', '--concurrency', '16', '--listen', '0'];
+    const args = ['enrich', 'list.csv', '--base-url', api.url, ...flags];
+    const running = startHere(args, { cwd: folder.path });
     const status = await statusOf(running);
     expect(status.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     const metrics = await status.metricsWhen((now) => found(now) >= 10);
@@ -57,10 +54,8 @@ describe('over a queue', () => {
     const queue = new URL(silent.url).host.replace(':', '-');
     const options = { cwd: folder.path };
     await runHere(['add', 'list.csv', ...flags], options);
-    const worker = startHere(
-      ['worker', ...flags, '--concurrency', '2', '--drain', '3s', '--listen', '127.0.0.1:0'],
-      options,
-    );
+    const bounds = ['--concurrency', '2', '--drain', '3s', '--listen', '127.0.0.1:0'];
+    const worker = startHere(['worker', ...flags, ...bounds], options);
     const status = await statusOf(worker);
     const metrics = await status.metricsWhen(
       (now) => valueOf(now, 'brandfill_calls_total', { run: 'worker' }) === 2,
@@ -84,10 +79,8 @@ describe('over a queue', () => {
   it('a worker whose Redis is gone is not ready, says why, and is again when Redis is back', async () => {
     const api = await openApi();
     const redis = await useRedis();
-    const worker = startHere(
-      ['worker', '--base-url', api.url, '--queue', redis.url, '--listen', '0'],
-      { cwd: openFolder().path },
-    );
+    const args = ['worker', '--base-url', api.url, '--queue', redis.url, '--listen', '0'];
+    const worker = startHere(args, { cwd: openFolder().path });
     const status = await statusOf(worker);
     await worker.shows('Waiting for lookups');
     await redis.kill();

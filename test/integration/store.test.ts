@@ -3,15 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { openStore, outcomeOf } from '../store/outcomes.ts';
 import { enrichHere, start, summaryOf } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
-import { openFolder } from './support/folder.ts';
+import { objectsOf, openFolder } from './support/folder.ts';
 import { watchOwnMemory } from './support/memory.ts';
 import { inStore, openEnriched } from './support/stores.ts';
-
-const linesOf = (text: string): Record<string, unknown>[] =>
-  text
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
 
 describe('brandfill store', () => {
   it('stats says what is in it; the summary of a run says how large it is', async () => {
@@ -34,7 +28,7 @@ describe('brandfill store', () => {
     const got = await inStore(folder, 'get', 'HTTPS://www.Acme.com/about?x=1');
     expect(got.code).toBe(0);
     expect(got.stdout).toContain('"answer":{"id": 12345678901234567890,  "name": "Acme"}}');
-    expect(linesOf(got.stdout)).toMatchObject([
+    expect(objectsOf(got.stdout)).toMatchObject([
       { domain: 'acme.com', status: 'found', http_status: 200, answer: { name: 'Acme' } },
     ]);
     expect(await inStore(folder, 'get', 'unknown.com')).toMatchObject({
@@ -103,7 +97,7 @@ describe('brandfill store', () => {
       expect(await inStore(folder, ...args)).toMatchObject({ code, stdout: '', stderr });
     }
     expect((await inStore(folder, 'delete', 'bolt.com', 'n/a')).code).toBe(2);
-    const left = linesOf((await inStore(folder, 'export')).stdout);
+    const left = objectsOf((await inStore(folder, 'export')).stdout);
     expect(left).toMatchObject([{ domain: 'bolt.com' }]);
   });
 
