@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { findProxy } from '../../src/brand/proxy.ts';
 import { openApi } from '../integration/support/api.ts';
 import { useConnectProxy } from '../support/connect-proxy.ts';
-import { UNKNOWN_HOST, useScriptedServer, useTcpServer } from '../support/servers.ts';
+import { UNKNOWN_HOST, useTcpServer } from '../support/servers.ts';
 import { useClient } from './support/clients.ts';
 
 const ONE = 'http://one.example:3128';
@@ -44,11 +44,7 @@ describe('the proxy on the way to an API', () => {
     'cannot be %s, and a sentence says whose fault that is',
     (given) => {
       expect(() => findProxy('https://a.example', { HTTPS_PROXY: given })).toThrow(
-        expect.objectContaining({
-          code: 'INVALID_SETTING',
-          message:
-            'Cannot use the proxy that HTTPS_PROXY names: expected a URL such as http://proxy.example:3128.',
-        }),
+        'Cannot use the proxy that HTTPS_PROXY names: expected a URL such as http://proxy.example:3128.',
       );
     },
   );
@@ -91,7 +87,8 @@ describe('a proxy', () => {
   });
 
   it('that speaks no TLS is told from an API that does not', async () => {
-    const { port } = await useScriptedServer('HTTP/1.1 400 Bad Request\r\n\r\n');
+    const refuse = 'HTTP/1.1 400 Bad Request\r\n\r\n';
+    const { port } = await useTcpServer((socket) => socket.write(refuse));
     const proxies = { http_proxy: `https://localhost:${port}` };
     const { ask } = useClient('http://api.invalid', { proxies });
     expect(await ask()).toMatchObject({ kind: 'away', reason: 'proxy_tls_failure' });

@@ -6,12 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { ClosedConnectionError } from '../../src/brand/transport.ts';
 import { openApi } from '../integration/support/api.ts';
 import { createGate } from '../support/gate.ts';
-import {
-  UNKNOWN_HOST,
-  useHttpServer,
-  useScriptedServer,
-  useTcpServer,
-} from '../support/servers.ts';
+import { UNKNOWN_HOST, useHttpServer, useTcpServer } from '../support/servers.ts';
 import { useClient } from './support/clients.ts';
 
 const TIMEOUT = { kind: 'away', httpStatus: undefined, reason: 'timeout' };
@@ -99,8 +94,7 @@ describe('a connection', () => {
     [500, 'x'.repeat(60_000)],
   ])('is used again after an answer of %i', async (status, body) => {
     const server = await useHttpServer((_, response) => {
-      response.writeHead(status, { location: '/elsewhere' });
-      response.end(body);
+      response.writeHead(status, { location: '/elsewhere' }).end(body);
     });
     const { ask } = useClient(server.url);
     for (let call = 0; call < 4; call += 1) {
@@ -156,19 +150,15 @@ describe('a connection', () => {
     ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\n{}  '],
     ['HTTP/2 alone', Buffer.from([0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 100])],
   ])('that brings %s says so', async (_, answer) => {
-    const { url } = await useScriptedServer(answer);
+    const { url } = await useTcpServer((socket) => socket.write(answer));
     expect(await useClient(url).ask()).toMatchObject({ kind: 'away', reason: 'invalid_http' });
   });
 
-  it.each<[string, string, () => Promise<string>]>([
-    ['to a name that does not exist', 'dns_failure', async () => `http://${UNKNOWN_HOST}`],
-    [
-      'with TLS to a server that has none',
-      'tls_failure',
-      async () => `https://127.0.0.1:${(await openApi()).port}`,
-    ],
-  ])('%s fails with the reason %s', async (_, reason, open) => {
-    expect(await useClient(await open()).ask()).toMatchObject({ kind: 'away', reason });
+  it('to a name that does not exist, and with TLS to a server that has none, says so', async () => {
+    const nowhere = await useClient(`http://${UNKNOWN_HOST}`).ask();
+    expect(nowhere).toMatchObject({ kind: 'away', reason: 'dns_failure' });
+    const plain = await useClient(`https://127.0.0.1:${(await openApi()).port}`).ask();
+    expect(plain).toMatchObject({ kind: 'away', reason: 'tls_failure' });
   });
 });
 
@@ -187,7 +177,7 @@ describe('the time of a call', () => {
     ['within the headers', 'HTTP/1.1'],
     ['within a body', 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"a":'],
     [
-      'within a packed body',
+      'within a packed one',
       'HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 9\r\n\r\n',
     ],
   ])('ends %s', async (_, begin) => {

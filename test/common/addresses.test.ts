@@ -115,12 +115,6 @@ describe('parseRedisUrl', () => {
   ])('%s is refused and not repeated', (url) => {
     const parse = (): unknown => parseRedisUrl(url);
     expect(parse).toThrow(BrandfillError);
-    expect(parse).toThrow(
-      expect.objectContaining({
-        code: 'INVALID_SETTING',
-        message: expect.not.stringContaining('hunter2'),
-      }),
-    );
-    expect(parse).toThrow(/^expected a URL such as redis:\/\/./);
+    expect(parse).toThrow(/^(?!.*hunter2)expected a URL such as redis:\/\/./s);
   });
 });

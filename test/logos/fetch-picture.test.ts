@@ -8,7 +8,7 @@ import {
   type PictureFetcherOptions,
 } from '../../src/logos/fetch-picture.ts';
 import { findLogoUrl } from '../../src/logos/logo-url.ts';
-import { UNKNOWN_HOST, useHttpServer, useScriptedServer } from '../support/servers.ts';
+import { UNKNOWN_HOST, useHttpServer, useTcpServer } from '../support/servers.ts';
 import { GIF, PLAIN_SVG, PNG } from './pictures.ts';
 
 /** A fetcher to which 127.0.0.1 is a public address, and all others are not. */
@@ -109,7 +109,7 @@ describe('a picture is fetched', () => {
     const resolve = () => new Promise<never>(() => {});
     const { get } = useFetcher({ resolve, timeoutMs: 300 });
     expect(await get('http://name.example/')).toBe('timeout');
-    const noise = await useScriptedServer('220 mail.example ESMTP\r\n');
+    const noise = await useTcpServer((socket) => socket.write('220 mail.example ESMTP\r\n'));
     expect(await useFetcher().get(`http://free.example:${noise.port}/`)).toBe('invalid_http');
     const stop = new AbortController();
     const { port } = await useServer({ '/silent': () => stop.abort() });

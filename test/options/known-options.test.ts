@@ -63,7 +63,7 @@ it.each<[string, readonly unknown[], string]>([
   ['plan', [{ input: '' }], A_LIST],
 ])('%s refuses %j', async (name, [first, ...rest], expected) => {
   const store = useTempFolder();
-  const takesStore = ['enrich', 'enrichRows', 'plan'].includes(name) && first !== undefined;
+  const takesStore = name !== 'tryDomain' && first !== undefined;
   const options = takesStore ? { store, ...(first as object) } : first;
   const message = await refusalOf(name, options, ...rest);
   expect(message).toContain(expected);

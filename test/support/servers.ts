@@ -10,23 +10,13 @@ import { onTestFinished } from 'vitest';
 /** The name of no host: a label so long is not looked up, so no resolver has to answer. */
 export const UNKNOWN_HOST = `${'nobody'.repeat(11)}.invalid`;
 
-/** A server that a test wrote itself. */
-export interface TestServer {
-  readonly url: string;
-  readonly port: number;
-  /** How many connections were opened to it. */
-  connections(): number;
-}
-
 /** Starts an HTTP server that is closed when the test ends. */
-export async function useHttpServer(listener: RequestListener): Promise<TestServer> {
+export async function useHttpServer(listener: RequestListener) {
   return await start(createHttpServer({ keepAliveTimeout: 60_000 }, listener));
 }
 
 /** Starts a TCP server, for answers that no HTTP server would send; closed when the test ends. */
-export async function useTcpServer(
-  onRequest: (socket: Socket, request: string) => void,
-): Promise<TestServer> {
+export async function useTcpServer(onRequest: (socket: Socket, request: string) => void) {
   return await start(
     createTcpServer((socket) => {
       socket.on('data', (bytes) => onRequest(socket, bytes.toString('latin1')));
@@ -34,16 +24,7 @@ export async function useTcpServer(
   );
 }
 
-/** Starts a TCP server that sends these bytes for every request. */
-export async function useScriptedServer(
-  ...pieces: readonly (string | Buffer)[]
-): Promise<TestServer> {
-  return await useTcpServer((socket) => {
-    for (const piece of pieces) socket.write(piece);
-  });
-}
-
-async function start(server: Server): Promise<TestServer> {
+async function start(server: Server) {
   const open = new Set<Socket>();
   let opened = 0;
   server.on('connection', (socket: Socket) => {
@@ -61,5 +42,7 @@ async function start(server: Server): Promise<TestServer> {
     await closed;
   });
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, port, connections: () => opened };
+  /** @returns how many connections were opened to it */
+  const connections = (): number => opened;
+  return { url: `http://127.0.0.1:${port}`, port, connections };
 }

@@ -29,16 +29,11 @@ describe('words', () => {
   });
 
   it('of every stop, reason and wrong address are whole, and name no flag on a page', () => {
-    const stops = [
-      ...Object.keys(STOPS).map((reason) => ({ reason: reason as StopReason })),
-      ...(['no_json', 'same_answer', 'dns_failure'] as const).map((seen) => ({
-        reason: 'misdirected' as const,
-        seen,
-      })),
-    ];
-    for (const stop of stops) {
-      expect(describeStop(stop)).toMatch(/^[A-Z].*urther call.*\.$/);
-    }
+    const reasons = Object.keys(STOPS) as StopReason[];
+    const seen = ['no_json', 'same_answer', 'dns_failure'] as const;
+    const wrong = seen.map((seen) => ({ reason: 'misdirected' as const, seen }));
+    const stops = [...reasons.map((reason) => ({ reason })), ...wrong];
+    for (const stop of stops) expect(describeStop(stop)).toMatch(/^[A-Z].*urther call.*\.$/);
     const said = [
       ...stops.map((stop) => describeStop(stop)),
       ...stops.map(({ reason }) => wayOf(reason).next ?? ''),
