@@ -26,18 +26,16 @@ describe('findJsonObject', () => {
   );
 });
 
-describe('an answer that is nested', () => {
-  const nest = (open: string, close: string, levels: number): string =>
-    `{"deep":${open.repeat(levels)}1${close.repeat(levels)},"wide":"${'{'.repeat(3_000)}"}`;
+const nest = (open: string, close: string, levels: number): string =>
+  `{"deep":${open.repeat(levels)}1${close.repeat(levels)},"wide":"${'{'.repeat(3_000)}"}`;
 
-  it.each([
-    ['[', ']'],
-    ['{"a":', '}'],
-  ])('%s is read up to a thousand levels', (open, close) => {
-    expect(findJsonObject(nest(open, close, 999))).toBeDefined();
-    expect(findJsonObject(nest(open, close, 1_001))).toBeUndefined();
-    expect(findJsonObject(nest(open, close, 100_000))).toBeUndefined();
-  });
+it.each([
+  ['[', ']'],
+  ['{"a":', '}'],
+])('an answer that is nested %s is read up to a thousand levels', (open, close) => {
+  expect(findJsonObject(nest(open, close, 999))).toBeDefined();
+  expect(findJsonObject(nest(open, close, 1_001))).toBeUndefined();
+  expect(findJsonObject(nest(open, close, 100_000))).toBeUndefined();
 });
 
 describe('a number in an answer', () => {
@@ -86,20 +84,18 @@ describe('a number in an answer', () => {
   });
 });
 
-describe('findRoundedJsonObject', () => {
-  it('finds the same objects with the same columns, whatever the numbers', async () => {
-    const bodies = fc.oneof(
-      fc.dictionary(fc.string(), fc.jsonValue()).map((value) => JSON.stringify(value)),
-      fc.json(),
-      fc.string(),
-      fc.constantFrom('{"a":12345678901234567890}', '{"a":1e400}', '{"a":[1e999],"b":{"c":-1E-9}}'),
-    );
-    fc.assert(
-      fc.property(bodies, (body) => {
-        const exact = findJsonObject(body);
-        const rounded = findRoundedJsonObject(body);
-        expect(rounded && pathsOf(rounded)).toEqual(exact && pathsOf(exact));
-      }),
-    );
-  });
+it('findRoundedJsonObject finds the same objects with the same columns, whatever the numbers', async () => {
+  const bodies = fc.oneof(
+    fc.dictionary(fc.string(), fc.jsonValue()).map((value) => JSON.stringify(value)),
+    fc.json(),
+    fc.string(),
+    fc.constantFrom('{"a":12345678901234567890}', '{"a":1e400}', '{"a":[1e999],"b":{"c":-1E-9}}'),
+  );
+  fc.assert(
+    fc.property(bodies, (body) => {
+      const exact = findJsonObject(body);
+      const rounded = findRoundedJsonObject(body);
+      expect(rounded && pathsOf(rounded)).toEqual(exact && pathsOf(exact));
+    }),
+  );
 });

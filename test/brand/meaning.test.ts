@@ -319,29 +319,27 @@ describe('a rule of a profile', () => {
   });
 });
 
-describe('a call without an answer', () => {
-  const failure = (code: string): Error => Object.assign(new Error('failed'), { code });
+const failure = (code: string): Error => Object.assign(new Error('failed'), { code });
 
-  const BOTH = new AggregateError([failure('ENETUNREACH'), failure('ECONNREFUSED')]);
+const BOTH = new AggregateError([failure('ENETUNREACH'), failure('ECONNREFUSED')]);
 
-  it.each([
-    [new GivenUpError(), 'away', 'timeout'],
-    [failure('ECONNREFUSED'), 'away', 'connection_refused'],
-    [failure('UND_ERR_SOCKET'), 'away', 'connection_reset'],
-    [failure('ENOTFOUND'), 'away', 'dns_failure'],
-    [failure('CERT_HAS_EXPIRED'), 'away', 'tls_failure'],
-    [failure('EPROTO'), 'away', 'tls_failure'],
-    [failure('HPE_INVALID_CONSTANT'), 'away', 'invalid_http'],
-    [failure('EMFILE'), 'machine', 'too_many_open_files'],
-    [failure('EADDRNOTAVAIL'), 'machine', 'no_local_port'],
-    [failure('ENETUNREACH'), 'machine', 'no_route'],
-    [failure('EAI_AGAIN'), 'machine', 'dns_unavailable'],
-    [failure('UND_ERR_HEADERS_OVERFLOW'), 'failed', 'response_too_large'],
-    [new Error('failed', { cause: failure('ENOTFOUND') }), 'away', 'dns_failure'],
-    [BOTH, 'away', 'connection_refused'],
-    ['no error at all', 'away', 'network_error'],
-  ])('%s is %s: %s', (error, kind, reason) => {
-    const nothing = { httpStatus: undefined, form: 'none' };
-    expect(judgeNoAnswer(error)).toMatchObject({ kind, reason, ...nothing });
-  });
+it.each([
+  [new GivenUpError(), 'away', 'timeout'],
+  [failure('ECONNREFUSED'), 'away', 'connection_refused'],
+  [failure('UND_ERR_SOCKET'), 'away', 'connection_reset'],
+  [failure('ENOTFOUND'), 'away', 'dns_failure'],
+  [failure('CERT_HAS_EXPIRED'), 'away', 'tls_failure'],
+  [failure('EPROTO'), 'away', 'tls_failure'],
+  [failure('HPE_INVALID_CONSTANT'), 'away', 'invalid_http'],
+  [failure('EMFILE'), 'machine', 'too_many_open_files'],
+  [failure('EADDRNOTAVAIL'), 'machine', 'no_local_port'],
+  [failure('ENETUNREACH'), 'machine', 'no_route'],
+  [failure('EAI_AGAIN'), 'machine', 'dns_unavailable'],
+  [failure('UND_ERR_HEADERS_OVERFLOW'), 'failed', 'response_too_large'],
+  [new Error('failed', { cause: failure('ENOTFOUND') }), 'away', 'dns_failure'],
+  [BOTH, 'away', 'connection_refused'],
+  ['no error at all', 'away', 'network_error'],
+])('a call without an answer: %s is %s: %s', (error, kind, reason) => {
+  const nothing = { httpStatus: undefined, form: 'none' };
+  expect(judgeNoAnswer(error)).toMatchObject({ kind, reason, ...nothing });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { describeError, exitCodeOfError } from '../../src/common/errors.ts';
@@ -67,19 +67,17 @@ it.each(COMMANDS.map(({ name, examples }) => [name, examples] as const))(
   },
 );
 
-describe('the exit code', () => {
-  const statuses = createStatusCounts();
-  it.each([
-    ['calls that found nothing', 5, { not_found: 3, invalid: 1 }, 3],
-    ['calls that were all refused', 5, { rejected: 3 }, 3],
-    ['calls that found one', 5, { not_found: 3, found: 1 }, 0],
-    ['no call, all known to be unknown', 0, { not_found: 3 }, 0],
-    ['no row with a domain', 0, { invalid: 3 }, 3],
-    ['no row at all', 0, {}, 0],
-  ])('of %s is as told', (_, calls, some, code) => {
-    const ended = judge({ stopped: undefined, calls, statuses: { ...statuses, ...some } });
-    expect(ended.exitCode).toBe(code);
-  });
+const statuses = createStatusCounts();
+it.each([
+  ['calls that found nothing', 5, { not_found: 3, invalid: 1 }, 3],
+  ['calls that were all refused', 5, { rejected: 3 }, 3],
+  ['calls that found one', 5, { not_found: 3, found: 1 }, 0],
+  ['no call, all known to be unknown', 0, { not_found: 3 }, 0],
+  ['no row with a domain', 0, { invalid: 3 }, 3],
+  ['no row at all', 0, {}, 0],
+])('the exit code of %s is as told', (_, calls, some, code) => {
+  const ended = judge({ stopped: undefined, calls, statuses: { ...statuses, ...some } });
+  expect(ended.exitCode).toBe(code);
 });
 
 it('takes a process that may open no further file for a matter of its surroundings', () => {

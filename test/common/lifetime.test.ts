@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { createCloser, unlessAborted } from '../../src/common/lifetime.ts';
 import { createRunControl } from '../../src/common/run-control.ts';
 
@@ -37,19 +37,17 @@ it('waits for work until an abort, and leaves no listener behind however that en
   expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
-describe('the control of a run', () => {
-  it('tells of each change once, until nobody listens; a stop ends a pause, and is the last', () => {
-    const control = createRunControl();
-    const seen: boolean[] = [];
-    const end = control.onChange(() => seen.push(control.isPaused));
-    control.pause();
-    control.pause();
-    control.resume();
-    expect(seen).toEqual([true, false]);
-    end();
-    control.pause();
-    control.stop();
-    control.pause();
-    expect([control.stopped.aborted, control.isPaused, seen.length]).toEqual([true, false, 2]);
-  });
+it('the control of a run tells of each change once, until nobody listens; a stop ends a pause, and is the last', () => {
+  const control = createRunControl();
+  const seen: boolean[] = [];
+  const end = control.onChange(() => seen.push(control.isPaused));
+  control.pause();
+  control.pause();
+  control.resume();
+  expect(seen).toEqual([true, false]);
+  end();
+  control.pause();
+  control.stop();
+  control.pause();
+  expect([control.stopped.aborted, control.isPaused, seen.length]).toEqual([true, false, 2]);
 });

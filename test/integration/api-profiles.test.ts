@@ -116,11 +116,10 @@ describe('a redirect to another host', () => {
   });
 });
 
-describe('brandfill api check', () => {
-  const base = 'title: Acme\nrequest: { baseUrl: "http://127.0.0.1:9" }\n';
+const base = 'title: Acme\nrequest: { baseUrl: "http://127.0.0.1:9" }\n';
 
-  it('says what is right, and which rules no sample shows at work', async () => {
-    const folder = openProfile(`${base}
+it('brandfill api check says what is right, and which rules no sample shows at work', async () => {
+  const folder = openProfile(`${base}
 rules:
   - { when: { status: 404, body: error }, means: pending }
   - { when: { status: 404 }, means: failed }
@@ -129,24 +128,22 @@ samples:
   - { status: 404, body: { error: x }, means: pending }
   - { status: 404, means: failed }
 `);
-    const ended = await runHere(['api', 'check', 'acme.yaml'], { cwd: folder.path });
-    expect(ended).toMatchObject({
-      code: 0,
-      stdout:
-        'acme.yaml is right: 3 rules, 2 samples that mean what they should.\nNo sample shows rule 3 at work.\n',
-    });
+  const ended = await runHere(['api', 'check', 'acme.yaml'], { cwd: folder.path });
+  expect(ended).toMatchObject({
+    code: 0,
+    stdout:
+      'acme.yaml is right: 3 rules, 2 samples that mean what they should.\nNo sample shows rule 3 at work.\n',
   });
 });
 
-describe('brandfill try --explain', () => {
-  it('says what each answer means, and which rule decided', async () => {
-    let calls = 0;
-    const { url } = await openServer((_, response) => {
-      calls += 1;
-      response.writeHead(calls === 1 ? 404 : 200, { 'x-error': 'crawl_queued' });
-      response.end('{"name":"Acme"}');
-    });
-    const folder = openProfile(`
+it('brandfill try --explain says what each answer means, and which rule decided', async () => {
+  let calls = 0;
+  const { url } = await openServer((_, response) => {
+    calls += 1;
+    response.writeHead(calls === 1 ? 404 : 200, { 'x-error': 'crawl_queued' });
+    response.end('{"name":"Acme"}');
+  });
+  const folder = openProfile(`
 title: Acme
 request: { baseUrl: "${url}" }
 rules:
@@ -155,16 +152,15 @@ rules:
     wait: 200ms
 billing: { unit: credits, price: 10 }
 `);
-    const args = ['try', 'acme.com', '--api', 'acme.yaml'];
-    const ended = await runHere([...args, '--explain'], { cwd: folder.path });
-    expect(ended.code, ended.stderr).toBe(0);
-    expect(ended.stderr).toBe(
-      'Call 1: 404 means pending, again in 200 ms (rule 1: status 404, header x-error ~ ^crawl). Billed: 0 credits.\n' +
-        'Call 2: 200 means found (no rule fits, as without a profile). Billed: 10 credits.\n',
-    );
-    const asJson = await runHere([...args, '--refresh', '--json'], { cwd: folder.path });
-    expect(JSON.parse(asJson.stdout)).toMatchObject({
-      answers: [{ httpStatus: 200, means: 'found', bill: { units: 10, unit: 'credits' } }],
-    });
+  const args = ['try', 'acme.com', '--api', 'acme.yaml'];
+  const ended = await runHere([...args, '--explain'], { cwd: folder.path });
+  expect(ended.code, ended.stderr).toBe(0);
+  expect(ended.stderr).toBe(
+    'Call 1: 404 means pending, again in 200 ms (rule 1: status 404, header x-error ~ ^crawl). Billed: 0 credits.\n' +
+      'Call 2: 200 means found (no rule fits, as without a profile). Billed: 10 credits.\n',
+  );
+  const asJson = await runHere([...args, '--refresh', '--json'], { cwd: folder.path });
+  expect(JSON.parse(asJson.stdout)).toMatchObject({
+    answers: [{ httpStatus: 200, means: 'found', bill: { units: 10, unit: 'credits' } }],
   });
 });

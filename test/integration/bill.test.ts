@@ -28,68 +28,62 @@ async function openBilled(rows: number) {
   return { api, folder, args };
 }
 
-describe('what an API bills', () => {
-  it('is in plan, progress, summary and report, in its own unit and exact', async () => {
-    const { api, folder, args } = await openBilled(40);
-    const place = { cwd: folder.path };
-    const plan = await runHere([...args, '--dry-run'], place);
-    expect(plan.stderr).toContain('cost     about 400 credits, if none has to be made twice');
-    const flags = ['--price', '0.015', '--report', 'run.json', '--report', 'run.html'];
-    const ended = await runHere([...args, ...flags], place);
-    expect(ended.code, ended.stderr).toBe(0);
-    const { charged } = api.stats();
-    const records = column(rowsOf(folder.read('list.enriched.csv')), 'brand_status').filter(
-      (status) => status === 'found',
-    ).length;
-    const pending = api.stats().byStatus['202'] ?? 0;
-    expect(pending).toBeGreaterThan(0);
-    expect(charged).toBe(10 * (records + pending));
-    expect(ended.stderr).toContain(
-      'cost     about 400 credits (6.00 at 0.015 each), if none has to be made twice',
-    );
-    expect(ended.stderr).toMatch(new RegExp(`100%, 40 of 40 .* calls/s, ${charged} credits`));
-    expect(ended.stderr).toContain(`; billed ${charged} credits; cost `);
-    const report = JSON.parse(folder.read('run.json')) as Record<string, unknown>;
-    expect(report['bill']).toEqual({ units: charged, unit: 'credits' });
-    expect(report['cost']).toBeCloseTo(charged * 0.015);
-    const again = summaryOf(await runHere([...args, '--json'], place));
-    expect(again).toMatchObject({ calls: 0, bill: { units: 0, unit: 'credits' } });
-    expect(again.cost).toBeUndefined();
-  });
+it('what an API bills is in plan, progress, summary and report, in its own unit and exact', async () => {
+  const { api, folder, args } = await openBilled(40);
+  const place = { cwd: folder.path };
+  const plan = await runHere([...args, '--dry-run'], place);
+  expect(plan.stderr).toContain('cost     about 400 credits, if none has to be made twice');
+  const flags = ['--price', '0.015', '--report', 'run.json', '--report', 'run.html'];
+  const ended = await runHere([...args, ...flags], place);
+  expect(ended.code, ended.stderr).toBe(0);
+  const { charged } = api.stats();
+  const records = column(rowsOf(folder.read('list.enriched.csv')), 'brand_status').filter(
+    (status) => status === 'found',
+  ).length;
+  const pending = api.stats().byStatus['202'] ?? 0;
+  expect(pending).toBeGreaterThan(0);
+  expect(charged).toBe(10 * (records + pending));
+  expect(ended.stderr).toContain(
+    'cost     about 400 credits (6.00 at 0.015 each), if none has to be made twice',
+  );
+  expect(ended.stderr).toMatch(new RegExp(`100%, 40 of 40 .* calls/s, ${charged} credits`));
+  expect(ended.stderr).toContain(`; billed ${charged} credits; cost `);
+  const report = JSON.parse(folder.read('run.json')) as Record<string, unknown>;
+  expect(report['bill']).toEqual({ units: charged, unit: 'credits' });
+  expect(report['cost']).toBeCloseTo(charged * 0.015);
+  const again = summaryOf(await runHere([...args, '--json'], place));
+  expect(again).toMatchObject({ calls: 0, bill: { units: 0, unit: 'credits' } });
+  expect(again.cost).toBeUndefined();
 });
 
-describe('a price', () => {
-  it('is not paid for calls that got no connection', async () => {
-    const folder = openList(10);
-    const flags = ['--price', '0.01', '--json'];
-    const args = ['enrich', 'list.csv', '--base-url', 'http://127.0.0.1:1', ...flags];
-    const { calls, cost, stopped } = summaryOf(await runHere(args, { cwd: folder.path }));
-    expect({ cost, reason: stopped?.reason }).toEqual({ cost: 0, reason: 'misdirected' });
-    expect(calls).toBeGreaterThan(0);
-  });
+it('a price is not paid for calls that got no connection', async () => {
+  const folder = openList(10);
+  const flags = ['--price', '0.01', '--json'];
+  const args = ['enrich', 'list.csv', '--base-url', 'http://127.0.0.1:1', ...flags];
+  const { calls, cost, stopped } = summaryOf(await runHere(args, { cwd: folder.path }));
+  expect({ cost, reason: stopped?.reason }).toEqual({ cost: 0, reason: 'misdirected' });
+  expect(calls).toBeGreaterThan(0);
 });
 
-describe('--max-cost', () => {
-  it('stops before more is billed, and the next run goes on; what is not billed goes on in any case', async () => {
-    const { api, folder, args } = await openBilled(60);
-    const place = { cwd: folder.path };
-    const plan = await runHere([...args, '--max-cost', '105', '--dry-run'], place);
-    expect(plan.stderr).toContain('cost     at most 105 credits');
-    const first = await runHere([...args, '--max-cost', '105', '--json'], place);
-    expect(first.code).toBe(4);
-    const { bill, stopped, statuses } = summaryOf(first);
-    expect({ bill, stopped }).toEqual({
-      bill: { units: 100, unit: 'credits' },
-      stopped: { reason: 'max_cost' },
-    });
-    expect(statuses.skipped + statuses.pending).toBeGreaterThan(0);
-    expect(api.stats().charged).toBe(100);
-    const failures = rowsOf(folder.read('list.failures.csv'));
-    expect(column(failures, 'brand_reason')).toContain('max_cost');
-    const second = await runHere([...args, '--json'], place);
-    expect(second.code, second.stderr).toBe(0);
-    expect(summaryOf(second).bill?.units).toBe(api.stats().charged - 100);
+it('--max-cost stops before more is billed, and the next run goes on; what is not billed goes on in any case', async () => {
+  const { api, folder, args } = await openBilled(60);
+  const place = { cwd: folder.path };
+  const plan = await runHere([...args, '--max-cost', '105', '--dry-run'], place);
+  expect(plan.stderr).toContain('cost     at most 105 credits');
+  const first = await runHere([...args, '--max-cost', '105', '--json'], place);
+  expect(first.code).toBe(4);
+  const { bill, stopped, statuses } = summaryOf(first);
+  expect({ bill, stopped }).toEqual({
+    bill: { units: 100, unit: 'credits' },
+    stopped: { reason: 'max_cost' },
   });
+  expect(statuses.skipped + statuses.pending).toBeGreaterThan(0);
+  expect(api.stats().charged).toBe(100);
+  const failures = rowsOf(folder.read('list.failures.csv'));
+  expect(column(failures, 'brand_reason')).toContain('max_cost');
+  const second = await runHere([...args, '--json'], place);
+  expect(second.code, second.stderr).toBe(0);
+  expect(summaryOf(second).bill?.units).toBe(api.stats().charged - 100);
 });
 
 /** An API that bills five credits for each record, which only its answers say. */
@@ -151,13 +145,14 @@ describe('--max-cost without a price', () => {
   });
 });
 
-describe('an API that counts the domains of a batch', () => {
-  it.each([
-    ['--max-calls', '50', 50],
-    ['--max-calls-per', '50/month', 50],
-    ['--max-calls', '7', 7],
-    ['--max-cost', '50', 50],
-  ])('is asked about no more than %s %s', async (flag, bound, most) => {
+it.each([
+  ['--max-calls', '50', 50],
+  ['--max-calls-per', '50/month', 50],
+  ['--max-calls', '7', 7],
+  ['--max-cost', '50', 50],
+])(
+  'an API that counts the domains of a batch is asked about no more than %s %s',
+  async (flag, bound, most) => {
     // Given batches of twenty, each domain of which counts, and costs one
     const asked: string[] = [];
     const { url } = await openServer((request, response) => {
@@ -184,8 +179,8 @@ billing: { unit: credits }
     expect(ended.code, ended.stderr).toBe(4);
     expect(asked).toHaveLength(most);
     expect(summaryOf(ended).statuses).toMatchObject({ found: most, skipped: 200 - most });
-  });
-});
+  },
+);
 
 describe('over Redis', () => {
   it('the bill is exact, and workers of another profile leave the list alone', async () => {

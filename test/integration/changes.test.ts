@@ -115,20 +115,18 @@ describe('a changes file', () => {
   });
 });
 
-describe('--changes', () => {
-  it.each([
-    [['--changes', '-'], /Cannot use --changes: expected a file/],
-    [
-      ['--changes', 'c.csv', '--key', 'uid'],
-      /Cannot find the column 'uid' in list\.csv: there are: id, domain\.$/,
-    ],
-    [['--changes', 'list.csv'], /Cannot write .*list\.csv: it is the input itself/],
-  ])('%s is refused before any call', async (flags, expected) => {
-    const folder = openList(LIST);
-    const api = await openApi();
-    const ended = await enrichHere(folder, api.url, ...flags);
-    expectRefusal(ended, expected);
-    expect(folder.names()).toEqual(['list.csv']);
-    expect(api.stats().calls).toBe(0);
-  });
+it.each([
+  [['--changes', '-'], /Cannot use --changes: expected a file/],
+  [
+    ['--changes', 'c.csv', '--key', 'uid'],
+    /Cannot find the column 'uid' in list\.csv: there are: id, domain\.$/,
+  ],
+  [['--changes', 'list.csv'], /Cannot write .*list\.csv: it is the input itself/],
+])('%s is refused before any call', async (flags, expected) => {
+  const folder = openList(LIST);
+  const api = await openApi();
+  const ended = await enrichHere(folder, api.url, ...flags);
+  expectRefusal(ended, expected);
+  expect(folder.names()).toEqual(['list.csv']);
+  expect(api.stats().calls).toBe(0);
 });

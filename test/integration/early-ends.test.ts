@@ -72,36 +72,32 @@ describe('a base URL that is wrong', () => {
   });
 });
 
-describe('a proxy', () => {
-  it('that lets nobody through costs five calls, and is told of without its password', async () => {
-    const folder = openList(50);
-    const proxy = await useConnectProxy();
-    proxy.reply = 'HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n';
-    const args = ['enrich', 'list.csv', '--base-url', 'http://api.example', '--json'];
-    const env = { HTTP_PROXY: proxy.url.replace('//', '//me:s3cret@') };
-    const ended = await runHere(args, { cwd: folder.path, env });
-    expect(ended.code).toBe(4);
-    const { host } = new URL(proxy.url);
-    expect(ended.stderr).toContain(
-      `Note: Calls go through the proxy at ${host}, which HTTP_PROXY names.`,
-    );
-    expect(ended.stderr).toMatch(/refused by the proxy \(407\).*HTTP_PROXY/);
-    expect(ended.stderr).not.toContain('s3cret');
-    expect(summaryOf(ended)).toMatchObject({ calls: 5, stopped: { seen: 'proxy_407' } });
-  });
+it('a proxy that lets nobody through costs five calls, and is told of without its password', async () => {
+  const folder = openList(50);
+  const proxy = await useConnectProxy();
+  proxy.reply = 'HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n';
+  const args = ['enrich', 'list.csv', '--base-url', 'http://api.example', '--json'];
+  const env = { HTTP_PROXY: proxy.url.replace('//', '//me:s3cret@') };
+  const ended = await runHere(args, { cwd: folder.path, env });
+  expect(ended.code).toBe(4);
+  const { host } = new URL(proxy.url);
+  expect(ended.stderr).toContain(
+    `Note: Calls go through the proxy at ${host}, which HTTP_PROXY names.`,
+  );
+  expect(ended.stderr).toMatch(/refused by the proxy \(407\).*HTTP_PROXY/);
+  expect(ended.stderr).not.toContain('s3cret');
+  expect(summaryOf(ended)).toMatchObject({ calls: 5, stopped: { seen: 'proxy_407' } });
 });
 
-describe('--max-failed', () => {
-  it('stops a run of which more fails', async () => {
-    const folder = openList(600);
-    const respond = (domain: string) => (/[0-3]\.com$/.test(domain) ? { status: 501 } : undefined);
-    const { url } = await openApi({ respond });
-    const flags = ['--retries', '0', '--concurrency', '4', '--json'];
-    const ended = await enrichHere(folder, url, ...flags);
-    expect(ended.code).toBe(4);
-    expect(ended.stderr).toContain('--max-failed');
-    const { statuses, stopped } = summaryOf(ended);
-    expect(stopped).toEqual({ reason: 'max_failed' });
-    expect(statuses.failed + statuses.found).toBeLessThan(300);
-  });
+it('--max-failed stops a run of which more fails', async () => {
+  const folder = openList(600);
+  const respond = (domain: string) => (/[0-3]\.com$/.test(domain) ? { status: 501 } : undefined);
+  const { url } = await openApi({ respond });
+  const flags = ['--retries', '0', '--concurrency', '4', '--json'];
+  const ended = await enrichHere(folder, url, ...flags);
+  expect(ended.code).toBe(4);
+  expect(ended.stderr).toContain('--max-failed');
+  const { statuses, stopped } = summaryOf(ended);
+  expect(stopped).toEqual({ reason: 'max_failed' });
+  expect(statuses.failed + statuses.found).toBeLessThan(300);
 });

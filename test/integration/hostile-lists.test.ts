@@ -37,15 +37,16 @@ async function enrich(name: string, pieces: readonly Piece[]) {
   return { folder, ended };
 }
 
-describe('what turns the direction of a terminal', () => {
-  /** Shown, it hides what comes behind it, or what a name ends in. */
-  const TURN = '\u202e';
+/** Shown, it hides what comes behind it, or what a name ends in. */
+const TURN = '\u202e';
 
-  it.each([
-    ['a cell', ['enrich', 'list.csv', '--dry-run'], "line 2 'x y'"],
-    ['the name of a column', ['enrich', 'list.csv', '--domain-column', 'site'], 'domain, a b'],
-    ['an answer', ['store', 'get', 'acme.com'], '"name":"A\\u202eB"'],
-  ])('does not turn what is shown where it stands in %s', async (_, args, words) => {
+it.each([
+  ['a cell', ['enrich', 'list.csv', '--dry-run'], "line 2 'x y'"],
+  ['the name of a column', ['enrich', 'list.csv', '--domain-column', 'site'], 'domain, a b'],
+  ['an answer', ['store', 'get', 'acme.com'], '"name":"A\\u202eB"'],
+])(
+  'what turns the direction of a terminal does not turn what is shown where it stands in %s',
+  async (_, args, words) => {
     const folder = openFolder();
     folder.write('acme.csv', 'domain\nacme.com\n');
     folder.write('list.csv', `domain,a${TURN}b\nx${TURN}y,1\nacme.com,2\n`);
@@ -55,8 +56,8 @@ describe('what turns the direction of a terminal', () => {
     const { stdout, stderr } = await runHere(args, options);
     expect(stdout + stderr).toContain(words);
     expect(stdout + stderr).not.toContain(TURN);
-  });
-});
+  },
+);
 
 describe('a list that nobody should make', () => {
   it('comes out right: a hundred thousand columns of one name', async () => {

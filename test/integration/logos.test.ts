@@ -70,41 +70,39 @@ describe('--logos', () => {
   });
 });
 
-describe('fetching logos', () => {
-  it('is done in full by the next run when it is killed', async () => {
-    const folder = openFolder();
-    const domains = Array.from({ length: 8 }, (_, at) => `c${at}.com`);
-    let isSlow = true;
-    const asked: string[] = [];
-    const { url } = await openPictureApi(
-      (at) => answers(Object.fromEntries(domains.map((domain) => [domain, `${at}/${domain}`]))),
-      (request, response) => {
-        asked.push(request.url ?? '');
-        if (!isSlow || asked.length <= 3) response.end(PNG);
-      },
-    );
-    folder.write('list.csv', listOf(domains));
-    const args = ['enrich', 'list.csv', '--base-url', url, ...FLAGS];
-    const running = await start(args, { cwd: folder.path, stdin: '' });
-    await expect.poll(() => asked.length).toBeGreaterThanOrEqual(5);
-    await expect.poll(() => picturesIn(folder).length).toBe(3);
-    // Notes follow their files.
-    const root = open({
-      path: folder.at('.brandfill/brandfill-store'),
-      noSubdir: false,
-      maxDbs: 8,
-      readOnly: true,
-    });
-    const notes = root.openDB('logos', { encoding: 'json' });
-    await expect.poll(() => notes.getCount()).toBe(3);
-    await root.close();
-    await running.stop('SIGKILL');
-    isSlow = false;
-    asked.length = 0;
-    const ended = await runHere(args, { cwd: folder.path });
-    const { saved = 0, kept = 0, missing } = summaryOf(ended).logos ?? {};
-    expect({ saved, kept, missing }).toEqual({ saved: 5, kept: 3, missing: 0 });
-    expect(asked).toHaveLength(saved);
-    expect(picturesIn(folder)).toEqual(domains.map((domain) => `${domain}.png`));
+it('fetching logos is done in full by the next run when it is killed', async () => {
+  const folder = openFolder();
+  const domains = Array.from({ length: 8 }, (_, at) => `c${at}.com`);
+  let isSlow = true;
+  const asked: string[] = [];
+  const { url } = await openPictureApi(
+    (at) => answers(Object.fromEntries(domains.map((domain) => [domain, `${at}/${domain}`]))),
+    (request, response) => {
+      asked.push(request.url ?? '');
+      if (!isSlow || asked.length <= 3) response.end(PNG);
+    },
+  );
+  folder.write('list.csv', listOf(domains));
+  const args = ['enrich', 'list.csv', '--base-url', url, ...FLAGS];
+  const running = await start(args, { cwd: folder.path, stdin: '' });
+  await expect.poll(() => asked.length).toBeGreaterThanOrEqual(5);
+  await expect.poll(() => picturesIn(folder).length).toBe(3);
+  // Notes follow their files.
+  const root = open({
+    path: folder.at('.brandfill/brandfill-store'),
+    noSubdir: false,
+    maxDbs: 8,
+    readOnly: true,
   });
+  const notes = root.openDB('logos', { encoding: 'json' });
+  await expect.poll(() => notes.getCount()).toBe(3);
+  await root.close();
+  await running.stop('SIGKILL');
+  isSlow = false;
+  asked.length = 0;
+  const ended = await runHere(args, { cwd: folder.path });
+  const { saved = 0, kept = 0, missing } = summaryOf(ended).logos ?? {};
+  expect({ saved, kept, missing }).toEqual({ saved: 5, kept: 3, missing: 0 });
+  expect(asked).toHaveLength(saved);
+  expect(picturesIn(folder)).toEqual(domains.map((domain) => `${domain}.png`));
 });

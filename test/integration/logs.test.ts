@@ -9,19 +9,17 @@ import { objectsOf, openFolder, openList } from './support/folder.ts';
 const JSON_FORMAT = ['--log-format', 'json'];
 const REPORTS = ['--report', 'run.html', '--report', 'run.json'];
 
-describe('the log of enrich', () => {
-  it('is JSON where it is told so, and every line has the id that is in the summary', async () => {
-    const api = await openApi({ notFound: 0.5, seed: 3 });
-    const folder = openList(20);
-    const ended = await enrichHere(folder, api.url, '--json', ...JSON_FORMAT);
-    const { runId, rows } = summaryOf(ended);
-    expect(runId).toMatch(/^[0-9a-f]{12}$/);
-    const lines = objectsOf(ended.stderr);
-    expect(lines.map(({ event }) => event)).toEqual(['opened', 'planned', 'progress', 'finished']);
-    expect(new Set(lines.map(({ run }) => run))).toEqual(new Set([runId]));
-    expect(lines[1]).toMatchObject({ level: 'info', plan: { rows, lookups: 20 } });
-    expect(lines[3]).toMatchObject({ summary: { runId, rows: 20 } });
-  });
+it('the log of enrich is JSON where it is told so, and every line has the id that is in the summary', async () => {
+  const api = await openApi({ notFound: 0.5, seed: 3 });
+  const folder = openList(20);
+  const ended = await enrichHere(folder, api.url, '--json', ...JSON_FORMAT);
+  const { runId, rows } = summaryOf(ended);
+  expect(runId).toMatch(/^[0-9a-f]{12}$/);
+  const lines = objectsOf(ended.stderr);
+  expect(lines.map(({ event }) => event)).toEqual(['opened', 'planned', 'progress', 'finished']);
+  expect(new Set(lines.map(({ run }) => run))).toEqual(new Set([runId]));
+  expect(lines[1]).toMatchObject({ level: 'info', plan: { rows, lookups: 20 } });
+  expect(lines[3]).toMatchObject({ summary: { runId, rows: 20 } });
 });
 
 describe('the credential', () => {
@@ -97,21 +95,19 @@ describe('the credential', () => {
   });
 });
 
-describe('the log of', () => {
-  it('a worker is JSON on each line, without the password of Redis', async () => {
-    const api = await openApi();
-    const redis = await useRedis();
-    await redis.client.config('SET', 'requirepass', 'r3dis-pass');
-    const url = redis.url.replace('redis://', 'redis://:r3dis-pass@');
-    const worker = await start(['worker', '--base-url', api.url, '--queue', url, ...JSON_FORMAT], {
-      cwd: openFolder().path,
-    });
-    await worker.shows('Waiting for lookups');
-    const { code, stderr } = await worker.stop();
-    expect(code).toBe(0);
-    const lines = objectsOf(stderr);
-    expect(lines.map(({ command }) => command)).toEqual(lines.map(() => 'worker'));
-    expect(lines.at(-1)).toMatchObject({ level: 'info', msg: expect.stringContaining('Stopped') });
-    expect(stderr).not.toContain('r3dis-pass');
+it('the log of a worker is JSON on each line, without the password of Redis', async () => {
+  const api = await openApi();
+  const redis = await useRedis();
+  await redis.client.config('SET', 'requirepass', 'r3dis-pass');
+  const url = redis.url.replace('redis://', 'redis://:r3dis-pass@');
+  const worker = await start(['worker', '--base-url', api.url, '--queue', url, ...JSON_FORMAT], {
+    cwd: openFolder().path,
   });
+  await worker.shows('Waiting for lookups');
+  const { code, stderr } = await worker.stop();
+  expect(code).toBe(0);
+  const lines = objectsOf(stderr);
+  expect(lines.map(({ command }) => command)).toEqual(lines.map(() => 'worker'));
+  expect(lines.at(-1)).toMatchObject({ level: 'info', msg: expect.stringContaining('Stopped') });
+  expect(stderr).not.toContain('r3dis-pass');
 });

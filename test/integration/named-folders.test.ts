@@ -143,11 +143,12 @@ describe('a folder with forty files of names like ours', () => {
   });
 });
 
-describe('a folder that is in the way', () => {
-  it.each([
-    ['--store', 'brandfill-store', 'Cannot open the store here:'],
-    ['--dir', 'brandfill-app', 'Cannot keep anything in'],
-  ])('of what %s makes is left as it is: %s', async (flag, name, refusal) => {
+it.each([
+  ['--store', 'brandfill-store', 'Cannot open the store here:'],
+  ['--dir', 'brandfill-app', 'Cannot keep anything in'],
+])(
+  'a folder that is in the way of what %s makes is left as it is: %s',
+  async (flag, name, refusal) => {
     const folder = openList(LIST);
     const home = join(folder.at('here'), name);
     mkdirSync(home, { recursive: true });
@@ -156,8 +157,8 @@ describe('a folder that is in the way', () => {
     const ended = await runHere([...command, flag, 'here'], { cwd: folder.path });
     expect([ended.code, ended.stderr]).toEqual([2, expect.stringContaining(refusal)]);
     expect(readdirSync(home)).toEqual(['mine.txt']);
-  });
-});
+  },
+);
 
 const isRoot = process.getuid?.() === 0;
 const STRANGER = 65_534;
@@ -208,28 +209,26 @@ describe.skipIf(!isRoot)(
   },
 );
 
-describe('what a killed run has written of its output', () => {
-  it('goes with the next run, whatever that writes; nothing else does', async () => {
-    const folder = openFolder();
-    const names = domains(3);
-    folder.write('long.csv', listOf(Array(27_000).fill(names).flat()));
-    folder.write('list.csv', listOf(names));
-    const mine = folder.write(`out.csv.${UUID}.part`, 'mine');
-    const { url } = await openApi();
-    const args = ['--base-url', url];
-    const killed = await start(['enrich', 'long.csv', '--out', 'out.csv', ...args], {
-      cwd: folder.path,
-    });
-    const parts = (): readonly string[] => folder.names().filter((name) => name.endsWith('.part'));
-    const sizes = (): number => Math.max(...parts().map((name) => lstatSync(folder.at(name)).size));
-    await expect.poll(sizes, { interval: 1 }).toBeGreaterThan(20_000);
-    await killed.stop('SIGKILL');
-    expect(parts().length).toBeGreaterThan(1);
-    const ended = await runHere(['enrich', 'list.csv', ...args], { cwd: folder.path });
-    expect(ended.code).toBe(0);
-    expect(parts()).toEqual([`out.csv.${UUID}.part`]);
-    expect(readFileSync(mine, 'utf8')).toBe('mine');
+it('what a killed run has written of its output goes with the next run, whatever that writes; nothing else does', async () => {
+  const folder = openFolder();
+  const names = domains(3);
+  folder.write('long.csv', listOf(Array(27_000).fill(names).flat()));
+  folder.write('list.csv', listOf(names));
+  const mine = folder.write(`out.csv.${UUID}.part`, 'mine');
+  const { url } = await openApi();
+  const args = ['--base-url', url];
+  const killed = await start(['enrich', 'long.csv', '--out', 'out.csv', ...args], {
+    cwd: folder.path,
   });
+  const parts = (): readonly string[] => folder.names().filter((name) => name.endsWith('.part'));
+  const sizes = (): number => Math.max(...parts().map((name) => lstatSync(folder.at(name)).size));
+  await expect.poll(sizes, { interval: 1 }).toBeGreaterThan(20_000);
+  await killed.stop('SIGKILL');
+  expect(parts().length).toBeGreaterThan(1);
+  const ended = await runHere(['enrich', 'list.csv', ...args], { cwd: folder.path });
+  expect(ended.code).toBe(0);
+  expect(parts()).toEqual([`out.csv.${UUID}.part`]);
+  expect(readFileSync(mine, 'utf8')).toBe('mine');
 });
 
 describe('what has no end, or waits for another', () => {

@@ -93,14 +93,12 @@ describe('a lookup that the API has accepted and has no answer ready for', () =>
   });
 });
 
-describe('over Redis, a pending lookup', () => {
-  it('holds neither the caller of a worker nor the window of its run', async () => {
-    const { asked, respond } = readyAfter(2, isOdd);
-    const stage = await openStage(40, { respond });
-    await stage.worker('--concurrency', '1');
-    const ended = await stage.enrich('--workers', '0', '--json').ended;
-    expect(ended.code, ended.stderr).toBe(0);
-    expect(summaryOf(ended)).toMatchObject({ statuses: { found: 40 }, calls: 80, retries: 0 });
-    expect(asked).toHaveLength(80);
-  });
+it('over Redis, a pending lookup holds neither the caller of a worker nor the window of its run', async () => {
+  const { asked, respond } = readyAfter(2, isOdd);
+  const stage = await openStage(40, { respond });
+  await stage.worker('--concurrency', '1');
+  const ended = await stage.enrich('--workers', '0', '--json').ended;
+  expect(ended.code, ended.stderr).toBe(0);
+  expect(summaryOf(ended)).toMatchObject({ statuses: { found: 40 }, calls: 80, retries: 0 });
+  expect(asked).toHaveLength(80);
 });

@@ -15,34 +15,32 @@ function findLooseLabels(metrics: Samples): readonly string[] {
   return [...metrics.keys()].filter((sample) => /company-|\/|\s/.test(sample));
 }
 
-describe('enrich --listen', () => {
-  it('tells how it goes while it runs, in metrics by the conventions', async () => {
-    const api = await openApi({ notFound: 0.5, seed: 7 });
-    const folder = openList(500);
-    const flags = ['--rate', '40/s', '--concurrency', '16', '--listen', '0'];
-    const args = ['enrich', 'list.csv', '--base-url', api.url, ...flags];
-    const running = startHere(args, { cwd: folder.path });
-    const status = await statusOf(running);
-    expect(status.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
-    const metrics = await status.metricsWhen((now) => found(now) >= 10);
+it('enrich --listen tells how it goes while it runs, in metrics by the conventions', async () => {
+  const api = await openApi({ notFound: 0.5, seed: 7 });
+  const folder = openList(500);
+  const flags = ['--rate', '40/s', '--concurrency', '16', '--listen', '0'];
+  const args = ['enrich', 'list.csv', '--base-url', api.url, ...flags];
+  const running = startHere(args, { cwd: folder.path });
+  const status = await statusOf(running);
+  expect(status.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+  const metrics = await status.metricsWhen((now) => found(now) >= 10);
 
-    expect(findLooseLabels(metrics)).toEqual([]);
-    expect(metrics.size).toBeLessThan(300); // so that an operator can look at them
-    expect(await status.ready()).toEqual({ status: 200, reasons: [] });
-    const notFound = found(metrics, 'enrich', 'not_found');
-    expect(notFound).toBeGreaterThan(0);
-    const answered = (answer: string): number =>
-      valueOf(metrics, 'brandfill_answers_total', { run: 'enrich', answer }) ?? 0;
-    expect(answered('200')).toBeGreaterThanOrEqual(found(metrics));
-    expect(answered('404')).toBeGreaterThanOrEqual(notFound);
-    const ofRun = { run: 'enrich' };
-    expect(valueOf(metrics, 'brandfill_lookups_due', ofRun)).toBe(500);
-    expect(valueOf(metrics, 'brandfill_pace_limit_calls_per_second', ofRun)).toBe(40);
-    expect(valueOf(metrics, 'nodejs_eventloop_lag_p99_seconds')).toBeGreaterThanOrEqual(0);
-    expect(valueOf(metrics, 'brandfill_redis_up')).toBeUndefined();
+  expect(findLooseLabels(metrics)).toEqual([]);
+  expect(metrics.size).toBeLessThan(300); // so that an operator can look at them
+  expect(await status.ready()).toEqual({ status: 200, reasons: [] });
+  const notFound = found(metrics, 'enrich', 'not_found');
+  expect(notFound).toBeGreaterThan(0);
+  const answered = (answer: string): number =>
+    valueOf(metrics, 'brandfill_answers_total', { run: 'enrich', answer }) ?? 0;
+  expect(answered('200')).toBeGreaterThanOrEqual(found(metrics));
+  expect(answered('404')).toBeGreaterThanOrEqual(notFound);
+  const ofRun = { run: 'enrich' };
+  expect(valueOf(metrics, 'brandfill_lookups_due', ofRun)).toBe(500);
+  expect(valueOf(metrics, 'brandfill_pace_limit_calls_per_second', ofRun)).toBe(40);
+  expect(valueOf(metrics, 'nodejs_eventloop_lag_p99_seconds')).toBeGreaterThanOrEqual(0);
+  expect(valueOf(metrics, 'brandfill_redis_up')).toBeUndefined();
 
-    expect((await running.stop('SIGINT')).code).toBe(130);
-  });
+  expect((await running.stop('SIGINT')).code).toBe(130);
 });
 
 describe('over a queue', () => {

@@ -289,33 +289,31 @@ describe('isPublicAddress', () => {
   });
 });
 
-describe('the kind of a picture', () => {
-  it.each([
-    ['gif', GIF],
-    ['jpg', bytes('\xff\xd8\xff\xe0\0\x10JFIF\0')],
-    ['webp', bytes('RIFF\x24\0\0\0WEBPVP8L')],
-    ['avif', bytes('\0\0\0\x1cftypavif\0\0\0\0avifmif1')],
-    ['ico', bytes('\0\0\x01\0\x01\0\x10\x10\0\0')],
-    ['png', Buffer.concat([PNG.subarray(0, 33), chunk('iCCP', 9_000), PNG.subarray(33)])],
-    ['svg', Buffer.from(`\ufeff<?xml version="1.0"?>\n<!-- made -->\n${PLAIN_SVG}`)],
-    ['svg', Buffer.from(`<!DOCTYPE svg [<!ENTITY a "<p>">]><s:svg xmlns:s="&a;">`)],
-    ['none', Buffer.from('<!---->'.repeat(40))],
-    ['none', Buffer.from(`<!---->\n`.repeat(1_000))],
-    ['none', Buffer.from(`<?a ?>`.repeat(1_000))],
-    ['none', Buffer.from('<svg-'.repeat(800))],
-    ['none', Buffer.from(`<!DOCTYPE svg ${'<!ENTITY a "&a;&a;">'.repeat(100)}`)],
-    ['none', gzipSync(Buffer.alloc(5_000_000))],
-    ['none', Buffer.from(`words ${PLAIN_SVG}`)],
-    ['none', bytes('\x89PNG\r\n')],
-    ['none', bytes('RIFF\x24\0\0\0WAVEfmt ')],
-    ['none', bytes('\0\0\0\x18ftypmp42\0\0\0\0mp42isom')],
-    ['none', Buffer.from(`<p>${PLAIN_SVG}</p>`)],
-    ['none', Buffer.alloc(100)],
-  ])('is %s, by its first bytes, in no time', async (kind, content) => {
-    const { port } = await useServer({ '/a': content });
-    const found = await useFetcher({ takesSvg: true }).get(`http://free.example:${port}/a`);
-    expect(found.replace(/,.*/, '').replace('not_a_picture', 'none')).toBe(kind);
-  });
+it.each([
+  ['gif', GIF],
+  ['jpg', bytes('\xff\xd8\xff\xe0\0\x10JFIF\0')],
+  ['webp', bytes('RIFF\x24\0\0\0WEBPVP8L')],
+  ['avif', bytes('\0\0\0\x1cftypavif\0\0\0\0avifmif1')],
+  ['ico', bytes('\0\0\x01\0\x01\0\x10\x10\0\0')],
+  ['png', Buffer.concat([PNG.subarray(0, 33), chunk('iCCP', 9_000), PNG.subarray(33)])],
+  ['svg', Buffer.from(`\ufeff<?xml version="1.0"?>\n<!-- made -->\n${PLAIN_SVG}`)],
+  ['svg', Buffer.from(`<!DOCTYPE svg [<!ENTITY a "<p>">]><s:svg xmlns:s="&a;">`)],
+  ['none', Buffer.from('<!---->'.repeat(40))],
+  ['none', Buffer.from(`<!---->\n`.repeat(1_000))],
+  ['none', Buffer.from(`<?a ?>`.repeat(1_000))],
+  ['none', Buffer.from('<svg-'.repeat(800))],
+  ['none', Buffer.from(`<!DOCTYPE svg ${'<!ENTITY a "&a;&a;">'.repeat(100)}`)],
+  ['none', gzipSync(Buffer.alloc(5_000_000))],
+  ['none', Buffer.from(`words ${PLAIN_SVG}`)],
+  ['none', bytes('\x89PNG\r\n')],
+  ['none', bytes('RIFF\x24\0\0\0WAVEfmt ')],
+  ['none', bytes('\0\0\0\x18ftypmp42\0\0\0\0mp42isom')],
+  ['none', Buffer.from(`<p>${PLAIN_SVG}</p>`)],
+  ['none', Buffer.alloc(100)],
+])('the kind of a picture is %s, by its first bytes, in no time', async (kind, content) => {
+  const { port } = await useServer({ '/a': content });
+  const found = await useFetcher({ takesSvg: true }).get(`http://free.example:${port}/a`);
+  expect(found.replace(/,.*/, '').replace('not_a_picture', 'none')).toBe(kind);
 });
 
 /** A part of a PNG. */

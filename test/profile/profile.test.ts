@@ -95,50 +95,46 @@ describe('a rule', () => {
   });
 });
 
-describe('limits in headers of an API', () => {
-  const windows = `limits:
+const windows = `limits:
   windows:
     - { per: 1min, limit: X-Limit, remaining: X-Left, reset: X-Reset }
     - { per: 1h, limit: hour, remaining: hour-left, reset: hour-reset }
     - { per: 24h, limit: day, remaining: day-left }
 `;
-  it.each<[what: string, headers: ResponseHeaders, stated: unknown]>([
-    [
-      'are read whatever their capitals',
-      { 'x-limit': '100', 'x-left': '7', 'x-reset': '30' },
-      { limits: { quota: { count: 100, perMs: 60_000 }, remaining: 7, resetMs: 30_000 } },
-    ],
-    [
-      'set the pace by an hour at most, and stop calls by the window that is used up',
-      { hour: '6000', 'hour-left': '0', 'hour-reset': '2', day: '10', 'day-left': '9' },
-      { limits: { quota: { count: 6_000, perMs: 3_600_000 }, remaining: 0, resetMs: 2_000 } },
-    ],
-    ['leave Retry-After as it is', { 'retry-after': '3' }, { retryAfterMs: 3_000 }],
-    [
-      'leave the known headers as they are',
-      { 'x-ratelimit-remaining': '5' },
-      { limits: { remaining: 5 } },
-    ],
-    ['say nothing where there is no number', { hour: 'many' }, undefined],
-  ])('%s', (_, headers, stated) => {
-    expect(apiOf(windows).findLimits?.(headers, NOW)).toEqual(stated);
-  });
+it.each<[what: string, headers: ResponseHeaders, stated: unknown]>([
+  [
+    'are read whatever their capitals',
+    { 'x-limit': '100', 'x-left': '7', 'x-reset': '30' },
+    { limits: { quota: { count: 100, perMs: 60_000 }, remaining: 7, resetMs: 30_000 } },
+  ],
+  [
+    'set the pace by an hour at most, and stop calls by the window that is used up',
+    { hour: '6000', 'hour-left': '0', 'hour-reset': '2', day: '10', 'day-left': '9' },
+    { limits: { quota: { count: 6_000, perMs: 3_600_000 }, remaining: 0, resetMs: 2_000 } },
+  ],
+  ['leave Retry-After as it is', { 'retry-after': '3' }, { retryAfterMs: 3_000 }],
+  [
+    'leave the known headers as they are',
+    { 'x-ratelimit-remaining': '5' },
+    { limits: { remaining: 5 } },
+  ],
+  ['say nothing where there is no number', { hour: 'many' }, undefined],
+])('limits in headers of an API %s', (_, headers, stated) => {
+  expect(apiOf(windows).findLimits?.(headers, NOW)).toEqual(stated);
 });
 
-describe('an answer that was found costs', () => {
-  it.each([
-    ['{ header: X-Spent }', '0.25', 250_000],
-    ['{ header: X-Spent }', '', 100_000],
-    ['{ header: X-Spent }', 'free', 100_000],
-    ['{ header: X-Spent }', '-1', 100_000],
-    ['{ body: meta.cost }', 0.3, 300_000],
-    ['{ body: meta.cost }', { no: 'number' }, 100_000],
-  ])('by cost: %s of %j, %d millionths', (cost, said, micros) => {
-    const { billing } = apiOf(`billing: { unit: credits, price: 0.1, cost: ${cost} }`);
-    const stated = { headers: { 'x-spent': said as string }, body: { meta: { cost: said } } };
-    expect(billing?.costOf({ kind: 'found' }, factsOf(stated))).toBe(micros);
-    expect(billing?.costOf({ kind: 'rejected' }, factsOf({}))).toBe(0);
-  });
+it.each([
+  ['{ header: X-Spent }', '0.25', 250_000],
+  ['{ header: X-Spent }', '', 100_000],
+  ['{ header: X-Spent }', 'free', 100_000],
+  ['{ header: X-Spent }', '-1', 100_000],
+  ['{ body: meta.cost }', 0.3, 300_000],
+  ['{ body: meta.cost }', { no: 'number' }, 100_000],
+])('an answer that was found costs, by cost: %s of %j, %d millionths', (cost, said, micros) => {
+  const { billing } = apiOf(`billing: { unit: credits, price: 0.1, cost: ${cost} }`);
+  const stated = { headers: { 'x-spent': said as string }, body: { meta: { cost: said } } };
+  expect(billing?.costOf({ kind: 'found' }, factsOf(stated))).toBe(micros);
+  expect(billing?.costOf({ kind: 'rejected' }, factsOf({}))).toBe(0);
 });
 
 describe('a profile is refused', () => {

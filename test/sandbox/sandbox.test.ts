@@ -81,105 +81,91 @@ describe('sandbox', () => {
   });
 });
 
-describe('the credential', () => {
-  const basic = (pair: string) => `Basic ${Buffer.from(pair).toString('base64')}`;
+const basic = (pair: string) => `Basic ${Buffer.from(pair).toString('base64')}`;
 
-  it.each<[SandboxAuth, right: Record<string, string>, wrong: Record<string, string>]>([
-    [
-      { scheme: { kind: 'bearer' }, key: 'k1' },
-      { authorization: 'bearer k1' },
-      { authorization: 'Bearer k' },
-    ],
-    [
-      { scheme: { kind: 'basic' }, key: 'me:pw' },
-      { authorization: basic('me:pw') },
-      { authorization: basic('me:') },
-    ],
-    [
-      { scheme: { kind: 'basic' }, key: 'k1' },
-      { authorization: basic('k1:') },
-      { authorization: basic('k') },
-    ],
-    [
-      { scheme: { kind: 'header', name: 'X-Api-Key' }, key: 'k1' },
-      { 'x-api-key': 'k1' },
-      { authorization: 'k1' },
-    ],
-  ])('%j lets the right one in only', async (auth, right, wrong) => {
-    const sandbox = await openApi({ auth });
-    expect((await ask(sandbox, 'a.com', { headers: right })).status).toBe(200);
-    for (const headers of [wrong, {}]) {
-      const refused = await ask(sandbox, 'a.com', { headers });
-      expect(refused.status).toBe(401);
-      expect(JSON.parse(refused.text)).toMatchObject({ error: { code: 'unauthorized' } });
-      expect(refused.headers.has('www-authenticate')).toBe(!('name' in auth.scheme));
-    }
-    expect(sandbox.callsOf('a.com').answered).toBe(1);
-  });
+it.each<[SandboxAuth, right: Record<string, string>, wrong: Record<string, string>]>([
+  [
+    { scheme: { kind: 'bearer' }, key: 'k1' },
+    { authorization: 'bearer k1' },
+    { authorization: 'Bearer k' },
+  ],
+  [
+    { scheme: { kind: 'basic' }, key: 'me:pw' },
+    { authorization: basic('me:pw') },
+    { authorization: basic('me:') },
+  ],
+  [
+    { scheme: { kind: 'basic' }, key: 'k1' },
+    { authorization: basic('k1:') },
+    { authorization: basic('k') },
+  ],
+  [
+    { scheme: { kind: 'header', name: 'X-Api-Key' }, key: 'k1' },
+    { 'x-api-key': 'k1' },
+    { authorization: 'k1' },
+  ],
+])('the credential %j lets the right one in only', async (auth, right, wrong) => {
+  const sandbox = await openApi({ auth });
+  expect((await ask(sandbox, 'a.com', { headers: right })).status).toBe(200);
+  for (const headers of [wrong, {}]) {
+    const refused = await ask(sandbox, 'a.com', { headers });
+    expect(refused.status).toBe(401);
+    expect(JSON.parse(refused.text)).toMatchObject({ error: { code: 'unauthorized' } });
+    expect(refused.headers.has('www-authenticate')).toBe(!('name' in auth.scheme));
+  }
+  expect(sandbox.callsOf('a.com').answered).toBe(1);
 });
 
-describe('limit and quota', () => {
-  it('a call beyond the limit is answered 429 at once, and counts nothing', async () => {
-    const limit = { count: 1, perMs: 60_000 };
-    const sandbox = await openApi({ limit, latencyMs: { fromMs: 10, toMs: 20 } });
-    await ask(sandbox, 'a.com');
-    const refused = await ask(sandbox, 'b.com');
-    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '60']);
-    expect(JSON.parse(refused.text)).toMatchObject({ error: { code: 'rate_limited' } });
-    expect(sandbox.callsOf('b.com')).toEqual({ calls: 1, answered: 0, faulted: 0, throttled: 1 });
-    expect(sandbox.stats()).toMatchObject({ throttled: 1, charged: 1 });
-  });
+it('a call beyond the limit is answered 429 at once, and counts nothing', async () => {
+  const limit = { count: 1, perMs: 60_000 };
+  const sandbox = await openApi({ limit, latencyMs: { fromMs: 10, toMs: 20 } });
+  await ask(sandbox, 'a.com');
+  const refused = await ask(sandbox, 'b.com');
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '60']);
+  expect(JSON.parse(refused.text)).toMatchObject({ error: { code: 'rate_limited' } });
+  expect(sandbox.callsOf('b.com')).toEqual({ calls: 1, answered: 0, faulted: 0, throttled: 1 });
+  expect(sandbox.stats()).toMatchObject({ throttled: 1, charged: 1 });
 });
 
-describe('the latency', () => {
-  const range = { fromMs: 20, toMs: 7000 };
+const range = { fromMs: 20, toMs: 7000 };
 
-  it('is log-normal within a range: the median is the geometric mean, and one in a hundred is at each end', () => {
-    const hashes = createDomains(20_000).map((domain) => hashText(domain, 1));
-    const drawn = hashes.map((hash) => latencyOf(range, hash, 1)).sort((a, b) => a - b);
-    const at = (share: number) => drawn[Math.floor(share * drawn.length)] ?? 0;
-    expect([at(0), at(0.005), at(0.995)]).toEqual([20, 20, 7000]);
-    expect(at(0.5)).toBeGreaterThan(350);
-    expect(at(0.5)).toBeLessThan(400);
-    expect([at(0.02) > 20, at(0.98) < 7000]).toEqual([true, true]);
-  });
+it('the latency is log-normal within a range: the median is the geometric mean, and one in a hundred is at each end', () => {
+  const hashes = createDomains(20_000).map((domain) => hashText(domain, 1));
+  const drawn = hashes.map((hash) => latencyOf(range, hash, 1)).sort((a, b) => a - b);
+  const at = (share: number) => drawn[Math.floor(share * drawn.length)] ?? 0;
+  expect([at(0), at(0.005), at(0.995)]).toEqual([20, 20, 7000]);
+  expect(at(0.5)).toBeGreaterThan(350);
+  expect(at(0.5)).toBeLessThan(400);
+  expect([at(0.02) > 20, at(0.98) < 7000]).toEqual([true, true]);
 });
 
-describe('answers', () => {
-  const domains = createDomains(5000);
-  it('point to logos as the caller sees the sandbox, of which one in twenty is missing, one in SVG', async () => {
-    const { url } = await openApi({ logos: true });
-    const answer = await get(`${url.replace('127.0.0.1', 'localhost')}/v1/brand?domain=acme.com`);
-    const { logos } = JSON.parse(answer.text) as { logos: { url: string }[] };
-    const logo = logos[0]?.url ?? '';
-    expect(logo).toMatch(/^http:\/\/localhost:\d+\/logos\/acme\.com\/light\.png$/);
-    expect((await get(logo)).headers.get('content-type')).toBe('image/png');
-    const pages = domains.map((domain) => findLogo(`/logos/${domain}/dark.png`, 1));
-    const types = pages.map((page) => page?.headers?.['Content-Type'] ?? 'none');
-    for (const type of ['none', 'image/svg+xml']) {
-      const share = types.filter((one) => one === type).length / domains.length;
-      expect(share).toBeCloseTo(0.05, 1);
-    }
-    expect(findLogo('/logos/<script>/dark.png', 1)).toBeUndefined();
-  });
+const domains = createDomains(5000);
+it('answers point to logos as the caller sees the sandbox, of which one in twenty is missing, one in SVG', async () => {
+  const { url } = await openApi({ logos: true });
+  const answer = await get(`${url.replace('127.0.0.1', 'localhost')}/v1/brand?domain=acme.com`);
+  const { logos } = JSON.parse(answer.text) as { logos: { url: string }[] };
+  const logo = logos[0]?.url ?? '';
+  expect(logo).toMatch(/^http:\/\/localhost:\d+\/logos\/acme\.com\/light\.png$/);
+  expect((await get(logo)).headers.get('content-type')).toBe('image/png');
+  const pages = domains.map((domain) => findLogo(`/logos/${domain}/dark.png`, 1));
+  const types = pages.map((page) => page?.headers?.['Content-Type'] ?? 'none');
+  for (const type of ['none', 'image/svg+xml']) {
+    const share = types.filter((one) => one === type).length / domains.length;
+    expect(share).toBeCloseTo(0.05, 1);
+  }
+  expect(findLogo('/logos/<script>/dark.png', 1)).toBeUndefined();
 });
 
-describe('respond', () => {
-  it.each<[string, () => unknown, RegExp]>([
-    ['throws', () => Promise.reject.call(undefined), /TypeError/],
-    ['gives a header with a space', () => ({ headers: { 'a b': 'c' } }), /valid HTTP token/],
-    [
-      'gives another word',
-      () => 'rest',
-      /expected an answer, 'reset' or 'hang', received a string/,
-    ],
-  ])('that %s answers 500 with why', async (_, respond, why) => {
-    const sandbox = await openApi({ respond: respond as () => SandboxReply });
-    const { status, text } = await ask(sandbox, 'a.com');
-    expect(status).toBe(500);
-    expect(text).toMatch(why);
-    expect(sandbox.stats().byStatus).toEqual({ 500: 1 });
-  });
+it.each<[string, () => unknown, RegExp]>([
+  ['throws', () => Promise.reject.call(undefined), /TypeError/],
+  ['gives a header with a space', () => ({ headers: { 'a b': 'c' } }), /valid HTTP token/],
+  ['gives another word', () => 'rest', /expected an answer, 'reset' or 'hang', received a string/],
+])('respond that %s answers 500 with why', async (_, respond, why) => {
+  const sandbox = await openApi({ respond: respond as () => SandboxReply });
+  const { status, text } = await ask(sandbox, 'a.com');
+  expect(status).toBe(500);
+  expect(text).toMatch(why);
+  expect(sandbox.stats().byStatus).toEqual({ 500: 1 });
 });
 
 describe('stats', () => {

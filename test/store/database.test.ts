@@ -249,40 +249,38 @@ it('is tried when only its last change of any kind tells that its bytes are othe
   await expect(openStore(folder, 'one')).rejects.toThrow('its file data.mdb is damaged');
 });
 
-describe('a store that is damaged somewhere', () => {
-  it('is refused, or has what it had; what is not whole counts as not there', {
-    timeout: 120_000,
-  }, async () => {
-    const { folder, file } = await fillStore();
-    const sound = readFileSync(file);
-    const ended = { refused: 0, lost: 0, whole: 0 };
-    for (let round = 0; round < 24; round += 1) {
-      const bytes = Buffer.from(sound);
-      const at = Math.floor(hash(round) * bytes.length);
-      const length = [1, 16, 512, 8_192][round % 4] ?? 1;
-      for (let each = at; each < Math.min(at + length, bytes.length); each += 1)
-        bytes[each] = 256 * hash(each + round);
-      writeFileSync(file, bytes);
-      const store = await openStore(folder, 'one').catch((error: unknown) => {
-        expect(error).toMatchObject({ code: 'UNUSABLE_STORE' });
-        ended.refused += 1;
-      });
-      if (!store) continue;
-      for (let number = 0; number < 500; number += 1) {
-        const found = store.find(domainOf(number));
-        expect(found ?? outcomeOf(domainOf(number))).toEqual(outcomeOf(domainOf(number)));
-        ended[found ? 'whole' : 'lost'] += 1;
-      }
-      // Damage of what is only read to write is found then.
-      await store.put(outcomeOf('new.com')).catch((error: unknown) => {
-        expect(error).toMatchObject({ code: 'UNUSABLE_STORE' });
-      });
-      expect(store.find('new.com')).toBeDefined();
-      await store.close();
+it('a store that is damaged somewhere is refused, or has what it had; what is not whole counts as not there', {
+  timeout: 120_000,
+}, async () => {
+  const { folder, file } = await fillStore();
+  const sound = readFileSync(file);
+  const ended = { refused: 0, lost: 0, whole: 0 };
+  for (let round = 0; round < 24; round += 1) {
+    const bytes = Buffer.from(sound);
+    const at = Math.floor(hash(round) * bytes.length);
+    const length = [1, 16, 512, 8_192][round % 4] ?? 1;
+    for (let each = at; each < Math.min(at + length, bytes.length); each += 1)
+      bytes[each] = 256 * hash(each + round);
+    writeFileSync(file, bytes);
+    const store = await openStore(folder, 'one').catch((error: unknown) => {
+      expect(error).toMatchObject({ code: 'UNUSABLE_STORE' });
+      ended.refused += 1;
+    });
+    if (!store) continue;
+    for (let number = 0; number < 500; number += 1) {
+      const found = store.find(domainOf(number));
+      expect(found ?? outcomeOf(domainOf(number))).toEqual(outcomeOf(domainOf(number)));
+      ended[found ? 'whole' : 'lost'] += 1;
     }
-    expect(ended.whole).toBeGreaterThan(3_000);
-    expect(ended.refused).toBeGreaterThan(3);
-  });
+    // Damage of what is only read to write is found then.
+    await store.put(outcomeOf('new.com')).catch((error: unknown) => {
+      expect(error).toMatchObject({ code: 'UNUSABLE_STORE' });
+    });
+    expect(store.find('new.com')).toBeDefined();
+    await store.close();
+  }
+  expect(ended.whole).toBeGreaterThan(3_000);
+  expect(ended.refused).toBeGreaterThan(3);
 });
 
 /** From 0 to below 1, the same for each run. */

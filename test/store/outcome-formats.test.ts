@@ -60,26 +60,24 @@ describe('an encoded outcome', () => {
   });
 });
 
-describe('bytes that are no outcome', () => {
-  const value = encodeOutcome(KEY, outcomeOf('a.com'));
-  const changed = (at: number, byte: number): Buffer => {
-    const copy = Buffer.from(value);
-    copy[at] = byte;
-    return copy;
-  };
+const value = encodeOutcome(KEY, outcomeOf('a.com'));
+const changed = (at: number, byte: number): Buffer => {
+  const copy = Buffer.from(value);
+  copy[at] = byte;
+  return copy;
+};
 
-  it.each([
-    ['nothing', Buffer.alloc(0)],
-    ['one byte', Buffer.from([1])],
-    ['a head cut short', value.subarray(0, 21)],
-    ['another layout', changed(0, 3)],
-    ['one letter changed', changed(value.length - 2, 33)],
-    ['an unknown status', changed(1, 9)],
-    ['zeros', Buffer.alloc(100)],
-  ])('are not read as one: %s', (_, bytes) => {
-    expect(decodeHead(KEY, bytes)).toBeUndefined();
-    expect(decodeOutcome(KEY, bytes)).toBeUndefined();
-  });
+it.each([
+  ['nothing', Buffer.alloc(0)],
+  ['one byte', Buffer.from([1])],
+  ['a head cut short', value.subarray(0, 21)],
+  ['another layout', changed(0, 3)],
+  ['one letter changed', changed(value.length - 2, 33)],
+  ['an unknown status', changed(1, 9)],
+  ['zeros', Buffer.alloc(100)],
+])('bytes that are no outcome are not read as one: %s', (_, bytes) => {
+  expect(decodeHead(KEY, bytes)).toBeUndefined();
+  expect(decodeOutcome(KEY, bytes)).toBeUndefined();
 });
 
 /** Of which a line has all: times in whole milliseconds, an answer where it was found, and no other. */

@@ -80,21 +80,19 @@ describe('the outcomes of a store', () => {
   });
 });
 
-describe('pruning', () => {
-  it('removes what is older, or as far in the future, and nothing else', async () => {
-    await one.put(outcomeOf('soon.com', { fetchedAtMs: ago(-1) }));
-    await one.put(outcomeOf('far.com', { fetchedAtMs: ago(-2_000) }));
-    const [age, expected] = [180 * DAY_MS, { answers: 2, failures: 1, logos: 1, reports: 0 }];
-    const nothing = { answers: 0, failures: 0, logos: 0, reports: 0 };
-    expect(namesIn()).toHaveLength(8);
-    expect(await pruneStore(database, age)).toEqual(expected);
-    expect(await pruneStore(database, age)).toEqual(nothing);
-    const left = ['one mended.com', 'one new.com', 'one soon.com', 'two new.com'];
-    expect(namesIn()).toEqual([...left, 'one old.com failed']);
-    expect(one.logos.find('old.com')).toBeUndefined();
-    expect(one.logos.find('new.com')?.saved).toEqual(LOGO);
-    expect(two.logos.find('new.com')).toBeUndefined();
-  });
+it('pruning removes what is older, or as far in the future, and nothing else', async () => {
+  await one.put(outcomeOf('soon.com', { fetchedAtMs: ago(-1) }));
+  await one.put(outcomeOf('far.com', { fetchedAtMs: ago(-2_000) }));
+  const [age, expected] = [180 * DAY_MS, { answers: 2, failures: 1, logos: 1, reports: 0 }];
+  const nothing = { answers: 0, failures: 0, logos: 0, reports: 0 };
+  expect(namesIn()).toHaveLength(8);
+  expect(await pruneStore(database, age)).toEqual(expected);
+  expect(await pruneStore(database, age)).toEqual(nothing);
+  const left = ['one mended.com', 'one new.com', 'one soon.com', 'two new.com'];
+  expect(namesIn()).toEqual([...left, 'one old.com failed']);
+  expect(one.logos.find('old.com')).toBeUndefined();
+  expect(one.logos.find('new.com')?.saved).toEqual(LOGO);
+  expect(two.logos.find('new.com')).toBeUndefined();
 });
 
 it.each<[string, days: number, outcome: object, put: 0 | 1, latest: string]>([
