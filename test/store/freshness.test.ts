@@ -8,56 +8,40 @@ const DAY_MS = 86_400_000;
 const STARTED_AT_MS = Date.UTC(2026, 10, 20);
 /** The run has been going on for two days. */
 const NOW_MS = STARTED_AT_MS + 2 * DAY_MS;
-const EXACT: Freshness = {
-  foundMs: 30 * DAY_MS,
-  notFoundMs: 7 * DAY_MS,
-  jitter: 0,
-};
+const EXACT: Freshness = { foundMs: 30 * DAY_MS, notFoundMs: 7 * DAY_MS, jitter: 0 };
 const NONE: Freshness = { foundMs: 0, notFoundMs: 0, jitter: 0.2 };
 
-function isFreshAfter(status: OutcomeStatus, ageMs: number, freshness = EXACT): boolean {
-  const outcome = { status, fetchedAtMs: STARTED_AT_MS - ageMs };
-  return isFresh('acme.com', outcome, { freshness, startedAtMs: STARTED_AT_MS, nowMs: NOW_MS });
-}
+const MOMENT = 1 / DAY_MS;
 
-describe('an outcome', () => {
-  it.each<[OutcomeStatus, number]>([
-    ['found', 30 * DAY_MS],
-    ['not_found', 7 * DAY_MS],
-    ['rejected', 7 * DAY_MS],
-  ])('that is %s is fresh until it has its age', (status, ageMs) => {
-    expect(isFreshAfter(status, ageMs - 1)).toBe(true);
-    expect(isFreshAfter(status, ageMs)).toBe(false);
-  });
+type Case = [status: OutcomeStatus, days: number, freshness: Freshness, isFresh: boolean];
+const ANSWERED = ['found', 'not_found', 'rejected'] as const;
 
-  it('that failed is never fresh in a later run', () => {
-    expect(isFreshAfter('failed', 1)).toBe(false);
-  });
-
-  it.each<OutcomeStatus>(['found', 'not_found', 'rejected', 'failed'])(
-    'of this run is always fresh (%s)',
-    (status) => {
-      for (const ageMs of [0, -1, -DAY_MS]) expect(isFreshAfter(status, ageMs, NONE)).toBe(true);
-    },
-  );
-
-  it('of an earlier run is never fresh when none shall be', () => {
-    expect(isFreshAfter('found', 1, NONE)).toBe(false);
-  });
-
-  it.each<OutcomeStatus>(['found', 'not_found', 'rejected'])(
-    'that is %s and dated in the future is fresh, unless none shall be',
-    (status) => {
-      for (const aheadDays of [3, 30, 4_000]) {
-        expect(isFreshAfter(status, -aheadDays * DAY_MS)).toBe(true);
-        expect(isFreshAfter(status, -aheadDays * DAY_MS, NONE)).toBe(false);
-      }
-    },
-  );
-
-  it('that failed in the future is not of this run', () => {
-    expect(isFreshAfter('failed', -3 * DAY_MS)).toBe(false);
-  });
+it.each<Case>([
+  ['found', 30 - MOMENT, EXACT, true],
+  ['found', 30, EXACT, false],
+  ['not_found', 7 - MOMENT, EXACT, true],
+  ['not_found', 7, EXACT, false],
+  ['rejected', 7 - MOMENT, EXACT, true],
+  ['rejected', 7, EXACT, false],
+  ['failed', MOMENT, EXACT, false],
+  ['found', MOMENT, NONE, false],
+  // Of this run.
+  ...[...ANSWERED, 'failed' as const].flatMap((status) =>
+    [0, -MOMENT, -1].map((days): Case => [status, days, NONE, true]),
+  ),
+  // Dated in the future, which is not of this run.
+  ['failed', -3, EXACT, false],
+  ...ANSWERED.flatMap((status) =>
+    [-3, -30, -4_000].flatMap((days): Case[] => [
+      [status, days, EXACT, true],
+      [status, days, NONE, false],
+    ]),
+  ),
+])('an outcome that is %s, %d days before the run began, with %j, is fresh: %s', (...given) => {
+  const [status, days, freshness, expected] = given;
+  const outcome = { status, fetchedAtMs: STARTED_AT_MS - days * DAY_MS };
+  const at = { freshness, startedAtMs: STARTED_AT_MS, nowMs: NOW_MS };
+  expect(isFresh('acme.com', outcome, at)).toBe(expected);
 });
 
 describe('with jitter an outcome', () => {
@@ -70,12 +54,11 @@ describe('with jitter an outcome', () => {
         fc.integer({ min: 1, max: 400 * DAY_MS }),
         (domain, fetchedAtMs, jitter, foundMs) => {
           const freshness = { ...EXACT, foundMs, jitter };
-          const isFreshAtAge = (ageMs: number): boolean =>
-            isFresh(
-              domain,
-              { status: 'found', fetchedAtMs },
-              { freshness, startedAtMs: fetchedAtMs + ageMs, nowMs: fetchedAtMs + ageMs },
-            );
+          const isFreshAtAge = (ageMs: number): boolean => {
+            const nowMs = fetchedAtMs + ageMs;
+            const at = { freshness, startedAtMs: nowMs, nowMs };
+            return isFresh(domain, { status: 'found', fetchedAtMs }, at);
+          };
           expect(isFreshAtAge(foundMs)).toBe(false);
           expect(isFreshAtAge(Math.max(0, Math.ceil(foundMs * (1 - jitter)) - 1))).toBe(true);
           const ages = Array.from({ length: 50 }, (_, step) => (foundMs * step) / 49);

@@ -3,7 +3,7 @@ import { inject } from 'vitest';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The folder that `findOrMakeBuild` gives. */
+    /** The folder that `findOrMakeBuild` in build-setup.ts gives. */
     readonly build: string;
   }
 }
