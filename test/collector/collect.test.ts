@@ -45,9 +45,7 @@ describe('createCollector', () => {
   it('never dates an outcome before the run or after now', async () => {
     const dates: number[] = [];
     const collect = createCollector({
-      store: {
-        put: async ({ fetchedAtMs }) => void dates.push(fetchedAtMs),
-      },
+      store: { put: async ({ fetchedAtMs }) => void dates.push(fetchedAtMs) },
       outstanding: new Set(['1.com', '6.com', '99.com']),
       startedAtMs: 5_000,
       now: () => 9_000,

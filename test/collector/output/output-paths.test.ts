@@ -16,10 +16,7 @@ async function choose(
   const stats = /^-$|^.(dev|proc)./.test(input)
     ? undefined
     : statSync(input, { throwIfNoEntry: false });
-  const source = {
-    ...sourceOf(content, { name: input }),
-    file: stats,
-  };
+  const source = { ...sourceOf(content, { name: input }), file: stats };
   const format = openText(source);
   return await chooseOutputPaths({ input, out, failures, source, format });
 }
