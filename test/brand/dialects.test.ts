@@ -24,6 +24,12 @@ async function hear(status: number, headers: Headers, body: unknown = {}): Promi
   return await useClient(url, { now: () => NOW_MS }).ask();
 }
 
+const left = (remaining: string, reset?: string): Headers => ({
+  'x-ratelimit-remaining': remaining,
+  ...(reset !== undefined && { 'x-ratelimit-reset': reset }),
+});
+const noneUntil = (reset: string): Headers => left('0', reset);
+
 const NO_WAIT = { retryAfterMs: undefined };
 const waits = (retryAfterMs: number | undefined): Expected => ({ kind: 'throttled', retryAfterMs });
 const usedUp = (resetMs: number): Expected => ({
@@ -59,11 +65,7 @@ it.each(
     'a name in ms': [{ 'retry-after-ms': '250' }, waits(250)],
     'another name': [{ 'x-retry-after': '3' }, waits(3_000)],
     'two forms of a reset': [
-      {
-        'x-ratelimit-remaining': '0',
-        'x-ratelimit-reset': `${SOON_S + 60}`,
-        'x-ratelimit-reset-after': '2.5',
-      },
+      { ...noneUntil(`${SOON_S + 60}`), 'x-ratelimit-reset-after': '2.5' },
       usedUp(2_500),
     ],
     'draft 7': [{ ratelimit: 'limit=10, remaining=0, reset=3' }, usedUp(3_000)],
@@ -82,32 +84,18 @@ it.each(
         limits: { quota: { count: 1, perMs: 1_000 }, remaining: 0, resetMs: 1_000 },
       },
     ],
-    'a duration': [
-      { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '2m59.56s' },
-      usedUp(179_560),
-    ],
-    'an ISO date': [
-      { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '2026-11-20T20:00:03Z' },
-      usedUp(3_000),
-    ],
-    nanoseconds: [
-      { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': `${SOON_S}000000000` },
-      usedUp(3_000),
-    ],
-    'an object with nothing used up': [
-      { 'x-ratelimit-remaining': "{'minute': 99, 'day': None}" },
-      waits(undefined),
-    ],
-    'an object with something used up': [
-      { 'x-ratelimit-remaining': "{'minute': 0, 'day': 7}", 'x-ratelimit-reset': '9' },
-      usedUp(9_000),
-    ],
+    'a duration': [noneUntil('2m59.56s'), usedUp(179_560)],
+    'an ISO date': [noneUntil('2026-11-20T20:00:03Z'), usedUp(3_000)],
+    nanoseconds: [noneUntil(`${SOON_S}000000000`), usedUp(3_000)],
+    'an object with nothing used up': [left("{'minute': 99, 'day': None}"), waits(undefined)],
+    'an object with something used up': [left("{'minute': 0, 'day': 7}", '9'), usedUp(9_000)],
   }),
 )('429 with %s', async (_, [headers, expected]) => {
   expect({ ...NO_WAIT, ...(await hear(429, headers)) }).toMatchObject(expected);
 });
 
-const GONE = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '9' };
+const GONE = noneUntil('9');
+const NO_LIMIT = { 'x-ratelimit-limit': '0', ...GONE };
 
 it.each<[string, number, Headers, unknown, Expected]>([
   ['a member in seconds', 429, {}, { error: { retry_after: 3 } }, waits(3_000)],
@@ -125,13 +113,7 @@ it.each<[string, number, Headers, unknown, Expected]>([
   ['maintenance', 503, { 'retry-after': '7200' }, '', { kind: 'away', retryAfterMs: 7_200_000 }],
   ['200 that is queued', 200, { 'retry-after': '5' }, { status: 'queued' }, { kind: 'pending' }],
   ['451 as a page', 451, {}, PAGE, { kind: 'rejected', reason: 'http_451' }],
-  [
-    'a plan without a limit',
-    200,
-    { 'x-ratelimit-limit': '0', ...GONE },
-    { name: 'Acme' },
-    { kind: 'found', limits: { resetMs: 9_000 } },
-  ],
+  ['a plan without a limit', 200, NO_LIMIT, { name: 'Acme' }, { limits: { resetMs: 9_000 } }],
   ['NaN', 200, {}, '{"a":NaN,"b":[-Infinity,"NaN"]}', { json: '{"a":null,"b":[null,"NaN"]}' }],
   ['Latin-1', 200, {}, Buffer.from('{"a":"Zo\xeb"}', 'latin1'), { json: '{"a":"Zoë"}' }],
   ['JSON within JSON', 200, {}, JSON.stringify('{"a":"\\"b"}'), { json: '{"a":"\\"b"}' }],

@@ -52,6 +52,12 @@ describe.each(LIMIT_KINDS)('%s', (kind) => {
 
 const PASS = { allowed: true, remaining: 49, retryAfterMs: 0, resetMs: 29_500 };
 const REFUSAL = { allowed: false, remaining: 0, retryAfterMs: 1200, resetMs: 29_500 };
+const POLICY = { 'RateLimit-Policy': '"default";q=50;w=60' };
+const COUNTED = {
+  'X-RateLimit-Limit': '50',
+  'X-RateLimit-Remaining': '49',
+  'X-RateLimit-Reset': '1700000030',
+};
 const NOW_MS = 1_700_000_000_000;
 
 it.each<[LimitHeaders, typeof PASS, Record<string, string>]>([
@@ -59,25 +65,9 @@ it.each<[LimitHeaders, typeof PASS, Record<string, string>]>([
   ['retry-after', PASS, {}],
   ['retry-after', REFUSAL, { 'Retry-After': '2' }],
   ['retry-after', { ...REFUSAL, retryAfterMs: 0 }, { 'Retry-After': '1' }],
-  [
-    'ratelimit',
-    PASS,
-    { 'RateLimit-Policy': '"default";q=50;w=60', RateLimit: '"default";r=49;t=30' },
-  ],
-  [
-    'ratelimit',
-    REFUSAL,
-    { 'RateLimit-Policy': '"default";q=50;w=60', RateLimit: '"default";r=0;t=2' },
-  ],
-  [
-    'x-ratelimit',
-    PASS,
-    {
-      'X-RateLimit-Limit': '50',
-      'X-RateLimit-Remaining': '49',
-      'X-RateLimit-Reset': '1700000030',
-    },
-  ],
+  ['ratelimit', PASS, { ...POLICY, RateLimit: '"default";r=49;t=30' }],
+  ['ratelimit', REFUSAL, { ...POLICY, RateLimit: '"default";r=0;t=2' }],
+  ['x-ratelimit', PASS, COUNTED],
 ])('the headers %s say of %j: %j', (style, verdict, headers) => {
   expect(limitHeaders(style, { count: 50, perMs: 60_000 }, verdict, NOW_MS)).toEqual(headers);
 });

@@ -65,17 +65,10 @@ describe('the outcomes of a store', () => {
     const stats = countStore(database);
     expect(stats).toMatchObject({ folder: database.folder, version: 2 });
     expect(stats.sizeBytes).toBeGreaterThan(4_096);
+    const name = 'https://one.example';
     expect(stats.apis).toEqual([
-      {
-        api: 'one',
-        name: 'https://one.example',
-        statuses: { ...none, found: 2, failed: 2 },
-      },
-      {
-        api: 'two',
-        name: undefined,
-        statuses: { ...none, not_found: 1 },
-      },
+      { api: 'one', name, statuses: { ...none, found: 2, failed: 2 } },
+      { api: 'two', name: undefined, statuses: { ...none, not_found: 1 } },
     ]);
   });
 });
