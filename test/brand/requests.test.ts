@@ -123,7 +123,7 @@ describe('a base URL that cannot be one', () => {
     }),
   )('such as %j is refused with the reason', (baseUrl, reason) => {
     const refusal: unknown = expect.objectContaining({ code: 'INVALID_SETTING', message: reason });
-    expect(() => createEndpoint({ baseUrl })).toThrow(refusal as Error);
+    expect(() => createEndpoint({ baseUrl })).toThrow(refusal);
   });
 
   it.each([
