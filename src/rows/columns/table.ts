@@ -31,9 +31,9 @@ const ROWS_COMPARED = 10;
 /**
  * Finds the header among the first rows. It is of texts, at least half as wide as the list, and names a
  * column of domains above the first address in it; the first such row, in a list of one column the last.
- * Where no row names one, it is the first of texts in the block above the first address. Titles, export
- * dates, groups of columns, `Region: DACH` and summaries have other shapes or stand apart. A workbook's own
- * table says which row is its header.
+ * Where no row names one, it is the first of texts, and wider than half the list, in the block above the
+ * first address. Titles, export dates, groups of columns, `Region: DACH` and summaries have other shapes or
+ * stand apart. A workbook's own table says which row is its header.
  *
  * @param rows the first rows that are not blank @param far the cells of rows from further below
  * @returns its place; 0 where no row looks like one, which is then refused if it is a row of the list
@@ -69,7 +69,10 @@ export function findHeader(
   const named = lowest ?? naming[0];
   if (named !== undefined) return named.at;
 
-  const above = headers.filter(({ row, at }) => at < body && !isPair(row));
+  // Half as wide are the lines of a summary too, so that such a row has to name the column.
+  const above = headers.filter(
+    ({ row, at }) => at < body && !isPair(row) && row.filled * 2 > (width ?? 0),
+  );
   if (width === undefined) return above.find(({ at }) => widthFrom(at + 1) > 1)?.at ?? 0;
   const nearest = above.at(-1)?.at ?? 0;
   return isOfOne ? nearest : (above.find(({ at }) => at >= blockOf(rows, nearest))?.at ?? 0);

@@ -64,6 +64,16 @@ const TABLES: Readonly<Record<string, readonly (readonly [Rows, string])[]>> = {
     [['Accounts|of all regions', '', 'Firm|Link|City', ...LIST], 'Firm|Link|City: 3 of 3'],
     [['Region:|DACH', 'Owner:|Jo', ...FIRMS], 'Firm|Website|City: 3 of 3'],
     [['Region:|DACH', 'Firm|Link|City', ...LIST], 'Firm|Link|City: 3 of 3'],
+    [
+      [
+        'Report|Accounts',
+        'Date|2026-01-01',
+        'Firm|Link|City|Fee',
+        'A|a.com|Ulm|5',
+        'B|b.com|Bonn|6',
+      ],
+      'Firm|Link|City|Fee: 2 of 2',
+    ],
     [['Firm|Website (as in www.a.com)', ...LIST], 'Firm|Website (as in www.a.com): 3 of 3'],
     [['Our websites', 'List|of|firms', ...FIRMS], 'Firm|Website|City: 3 of 3'],
     [['Quarter|Won|Lost', 'Q1|3|4', 'Q2|5|6', '', ...FIRMS], 'Firm|Website|City: 3 of 3'],
