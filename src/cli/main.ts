@@ -3,6 +3,7 @@ import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { CommanderError } from 'commander';
 import { EXIT, systemErrorCode, unwritableStandardOutput } from '../common/errors.ts';
+import { readyToEnd } from '../common/lifetime.ts';
 import { keepSecret } from '../common/secrets.ts';
 import type { Log } from '../watch/log.ts';
 import { createProgram } from './program.ts';
@@ -21,7 +22,7 @@ async function main(): Promise<number> {
     finish: (code) => {
       exitCode = code;
     },
-    endAtOnce: (code) => process.exit(code),
+    endAtOnce: (code) => void endAtOnce(code),
     reportTo: (opened) => {
       log = opened;
     },
@@ -36,6 +37,11 @@ async function main(): Promise<number> {
   }
 }
 
+async function endAtOnce(code: number): Promise<void> {
+  await readyToEnd();
+  process.exit(code);
+}
+
 /**
  * Ignores a signal that comes when a command has ended by itself, since it would replace the
  * command's exit code. A second signal of the same kind ends the process, should it hang.
@@ -48,7 +54,7 @@ function letLateSignalPass(): void {
 // ioredis warns of each connection. The code that waits for either reports what matters of it.
 console.error = console.warn = () => {}; // oxlint-disable-line no-console -- nobody else uses them
 process.on('unhandledRejection', (error) => {
-  process.exit(reportError(error, log));
+  void endAtOnce(reportError(error, log));
 });
 
 // Of a name with several addresses, Node.js gives up the first after 250 ms, too little for a server

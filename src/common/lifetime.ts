@@ -66,6 +66,24 @@ export function createLine(): <T>(work: () => Promise<T>) => Promise<T> {
   };
 }
 
+const LONGEST_END_MS = 1_000;
+const beforeEnd = new Set<() => Promise<unknown>>();
+
+/**
+ * Has work awaited before the process is ended in the middle of everything, as threads of a native module would
+ * crash it. Returns a function that takes that back.
+ */
+export function awaitBeforeEnd(work: () => Promise<unknown>): () => void {
+  beforeEnd.add(work);
+  return () => void beforeEnd.delete(work);
+}
+
+/** Waits for that work, for a second at most. */
+export async function readyToEnd(): Promise<void> {
+  const works = [...beforeEnd].map((work) => work());
+  if (works.length > 0) await inTime(LONGEST_END_MS, Promise.allSettled(works)).catch(() => {});
+}
+
 /** Something that has to be closed. */
 export interface Closable {
   close(): Promise<void>;

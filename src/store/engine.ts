@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import type { Database, RootDatabase } from 'lmdb';
 import { type BrandfillError } from '../common/errors.ts';
 import { PRIVATE } from '../common/files.ts';
+import { awaitBeforeEnd } from '../common/lifetime.ts';
 import { ELSEWHERE, orDamage, refusal, writeError } from './failures.ts';
 
 // LMDB, and how the tables of a store lie in it. No other file knows it.
@@ -114,6 +115,13 @@ function createWrites(
   { folder, onFailed }: Pick<EngineOptions, 'folder' | 'onFailed'>,
 ) {
   let failure: BrandfillError | undefined;
+  let isEnding = false;
+  // The threads of LMDB write what was committed, and would not survive the end of the process.
+  const endsByItself = awaitBeforeEnd(async () => {
+    isEnding = true;
+    await root.committed;
+    await root.flushed;
+  });
   /** Those who wait for a write, or for its failure. */
   const waiting = new Set<(failure: BrandfillError) => void>();
   const failed = new Promise<BrandfillError>((resolve) => void waiting.add(resolve));
@@ -150,6 +158,7 @@ function createWrites(
     commit: async <T>(changes: Iterable<Change, T>): Promise<T> => {
       const apply = ({ table, key, value }: Change): unknown =>
         value === undefined ? stored(table).removeSync(key) : stored(table).putSync(key, value);
+      if (isEnding) return await new Promise(() => {}); // nobody waits for it any more
       return await write(() =>
         root.transaction(() => {
           const left = changes[Symbol.iterator]();
@@ -172,7 +181,10 @@ function createWrites(
     /** Waits until all that was written can be read. */
     settle: async (): Promise<void> => void (await write(() => root.committed)),
     /** Not after a failure: LMDB would wait without end. */
-    close: async (): Promise<void> => await write(() => root.close()),
+    close: async (): Promise<void> => {
+      endsByItself();
+      await write(() => root.close());
+    },
   };
 }
 
