@@ -307,6 +307,7 @@ export class Diagnosis {
     });
     if (this.#state === 'down') return withheld('failing');
     if (isLimit || isFound) return this.#refusedForRate(history, meaning);
+    if (this.#options.isTrusting && !FAILS.has(meaning.kind)) return GOOD;
     const isNews = isFresh && !this.#options.wasBadBefore?.(subject.domain);
     if (isNews && this.#outage.bad(kind, subject.domain)) this.#suspectedAt = this.#counts.answers;
     if (this.#state === 'suspected') return withheld('none');
@@ -324,7 +325,6 @@ export class Diagnosis {
         verdict: isHopeless ? 'fail' : about === 'chance' ? 'soon' : 'retry',
       };
     }
-    if (this.#options.isTrusting) return GOOD;
     const signal = about === 'own' || about === 'chance' ? 'good' : 'none';
     if (about === 'chance') {
       const isOwn = this.#kinds.isOfDomain(kind, same, bad > this.#options.retries);
