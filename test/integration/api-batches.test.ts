@@ -100,15 +100,9 @@ describe('a batch', () => {
   });
 
   it('keeps a verdict on one domain from the others, whatever it is', async () => {
-    const bad: Record<string, number> = {
-      'd0.com': 404,
-      'd1.com': 422,
-      'd2.com': 202,
-      'd3.com': 500,
-    };
-    const { url, asked } = await openApi({
-      say: (domain) => (bad[domain] ? { status: bad[domain] } : everyOne(domain)),
-    });
+    const bad = [404, 422, 202, 500].map((status) => ({ status }));
+    const say = (domain: string) => bad[DOMAINS.indexOf(domain)] ?? everyOne(domain);
+    const { url, asked } = await openApi({ say });
     const ended = await enrichHere(openProfile(url), ['--retries', '1', '--max-wait', '1s']);
     const statuses = { found: 48, not_found: 1, rejected: 1, pending: 1, failed: 1 };
     expect(summaryOf(ended)).toMatchObject({ statuses });
@@ -116,10 +110,8 @@ describe('a batch', () => {
   });
 
   it('goes in halves when it is refused as a whole, down to the domain that is to blame', async () => {
-    const { url, asked } = await openApi({
-      say: everyOne,
-      refuse: (domains) => (domains.includes('d30.com') ? 422 : undefined),
-    });
+    const refuse = (names: readonly string[]) => (names.includes('d30.com') ? 422 : undefined);
+    const { url, asked } = await openApi({ say: everyOne, refuse });
     const ended = await enrichHere(openProfile(url));
     expect(summaryOf(ended)).toMatchObject({ statuses: { found: 51, rejected: 1 } });
     // Two calls of 20, then halves.
@@ -173,10 +165,8 @@ describe('a batch', () => {
       cost: '10',
     });
     const folder = openProfile(url);
-    folder.write(
-      'acme.yaml',
-      `${folder.read('acme.yaml')}billing: { unit: credits, ${billing} }\n`,
-    );
+    const profile = folder.read('acme.yaml');
+    folder.write('acme.yaml', `${profile}billing: { unit: credits, ${billing} }\n`);
     const ended = await enrichHere(folder);
     const bill = { units: unitsOf(asked.length), unit: 'credits' };
     expect(summaryOf(ended)).toMatchObject({ bill });

@@ -49,10 +49,8 @@ request:
     const args = ['enrich', 'list.csv', '--api', 'acme.yaml', '--concurrency', '1'];
     const ended = await runHere(args, { cwd: folder.path });
     expect(ended.code, ended.stderr).toBe(0);
-    expect(bodies.toSorted()).toEqual([
-      '{"for":[{"site":"acme.com"}],"all":true}',
-      '{"for":[{"site":"xn--bcher-kva.de"}],"all":true}',
-    ]);
+    const about = (site: string): string => `{"for":[{"site":"${site}"}],"all":true}`;
+    expect(bodies.toSorted()).toEqual([about('acme.com'), about('xn--bcher-kva.de')]);
     const headers = { 'content-type': 'application/json' };
     expect(requests[0]).toMatchObject({ method: 'POST', url: '/find', headers });
   });
@@ -67,10 +65,8 @@ request:
       'input: list.csv\nbaseUrl: http://127.0.0.1:9\nauth: header:X-Other\napiKeyEnv: OTHER_KEY\nparams: { a: b }\n',
     );
     const env = { ...KEY, OTHER_KEY: 'the-key-of-another-api' };
-    const ended = await runHere(['run', 'job.yaml', '--api', 'acme.yaml'], {
-      cwd: folder.path,
-      env,
-    });
+    const args = ['run', 'job.yaml', '--api', 'acme.yaml'];
+    const ended = await runHere(args, { cwd: folder.path, env });
     expect(ended.code, ended.stderr).toBe(0);
     const headers = { authorization: 'Bearer s3cret-key-of-acme' };
     expect(requests).toMatchObject([{ url: '/v1/brand?domain=acme.com', headers }]);

@@ -16,10 +16,8 @@ describe('a run that the API stops', () => {
     expect(refused.code).toBe(4);
     expect(refused.stderr).toMatch(/401.*BRANDFILL_API_KEY/);
     expect(refused.stderr).toContain('once that is fixed, run the same command again');
-    expect(summaryOf(refused)).toMatchObject({
-      statuses: { skipped: 300 },
-      stopped: { reason: 'unauthorized' },
-    });
+    const { statuses, stopped } = summaryOf(refused);
+    expect([statuses.skipped, stopped?.reason]).toEqual([300, 'unauthorized']);
     expect(api.stats().calls).toBeLessThanOrEqual(5);
     const [failure] = rowsOf(folder.read('list.failures.csv'));
     expect(failure).toMatchObject({ brand_reason: 'unauthorized' });

@@ -73,10 +73,8 @@ it('--max-cost stops before more is billed, and the next run goes on; what is no
   const first = await runHere([...args, '--max-cost', '105', '--json'], place);
   expect(first.code).toBe(4);
   const { bill, stopped, statuses } = summaryOf(first);
-  expect({ bill, stopped }).toEqual({
-    bill: { units: 100, unit: 'credits' },
-    stopped: { reason: 'max_cost' },
-  });
+  expect(bill).toEqual({ units: 100, unit: 'credits' });
+  expect(stopped).toEqual({ reason: 'max_cost' });
   expect(statuses.skipped + statuses.pending).toBeGreaterThan(0);
   expect(api.stats().charged).toBe(100);
   const failures = rowsOf(folder.read('list.failures.csv'));

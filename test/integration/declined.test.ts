@@ -12,13 +12,10 @@ async function expectNothing(
 ): Promise<unknown> {
   const folder = openList();
   const api = await openApi();
-  const files = {
-    logos: folder.at('logos'),
-    logoField: 'logo',
-    changes: folder.at('changes.csv'),
-    report: folder.at('report.html'),
-  };
-  const options = { input: 'list.csv', baseUrl: api.url, store: 'kept/answers', ...files, ...more };
+  const logos = { logos: folder.at('logos'), logoField: 'logo' };
+  const files = { changes: folder.at('changes.csv'), report: folder.at('report.html') };
+  const place = { input: 'list.csv', baseUrl: api.url, store: 'kept/answers' };
+  const options = { ...place, ...logos, ...files, ...more };
   const error: unknown = await enrichIn(folder, { ...options, confirm }).catch(
     (error: unknown) => error,
   );

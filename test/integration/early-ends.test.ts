@@ -19,10 +19,8 @@ describe('a base URL that is wrong', () => {
     expect(ended.stderr).toMatch(/404 with a page.*--base-url/);
     expect(wrong.requests).toHaveLength(5);
     expect(folder.read('list.enriched.csv')).toBe('as it was');
-    expect(summaryOf(ended)).toMatchObject({
-      statuses: { skipped: 300 },
-      stopped: { reason: 'misdirected' },
-    });
+    const { statuses, stopped } = summaryOf(ended);
+    expect([statuses.skipped, stopped?.reason]).toEqual([300, 'misdirected']);
     const { url } = await openApi();
     const mended = await enrichHere(folder, url, '--json');
     expect(summaryOf(mended).statuses.found).toBe(300);
@@ -37,11 +35,8 @@ describe('a base URL that is wrong', () => {
       expect(ended.code, ended.stderr).toBe(4);
       expect(ended.stderr).toMatch(/connection was refused.*check --base-url/);
       expect(ended.stderr).not.toMatch(/429|outage/);
-      expect(summaryOf(ended)).toMatchObject({
-        calls: 5,
-        statuses: { skipped: 300 },
-        stopped: { reason: 'misdirected' },
-      });
+      const { calls, statuses, stopped } = summaryOf(ended);
+      expect([calls, statuses.skipped, stopped?.reason]).toEqual([5, 300, 'misdirected']);
     },
   );
 

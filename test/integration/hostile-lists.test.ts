@@ -62,12 +62,8 @@ it.each([
 describe('a list that nobody should make', () => {
   it('comes out right: a hundred thousand columns of one name', async () => {
     const row = `a.com${',1'.repeat(100_000)}\n`;
-    const { folder, ended } = await enrich('list.csv', [
-      'domain',
-      ',a'.repeat(100_000),
-      '\n',
-      [row, 5],
-    ]);
+    const header = `domain${',a'.repeat(100_000)}\n`;
+    const { folder, ended } = await enrich('list.csv', [header, [row, 5]]);
     expect(ended.code).toBe(0);
     expect(folder.read('list.enriched.csv').match(/,a\.com,found,/g)).toHaveLength(5);
   });

@@ -1,5 +1,4 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { open } from 'lmdb';
 import { describe, expect, it } from 'vitest';
 import { PLAIN_SVG, PNG } from '../logos/pictures.ts';
 import { openApi, openServer } from './support/api.ts';
@@ -7,6 +6,7 @@ import { enrichHere, runHere, start, summaryOf } from './support/command.ts';
 import { column, listOf, openFolder, openList, rowsOf } from './support/folder.ts';
 import { answers, FLAGS, openPictureApi, pages, picturesIn } from './support/pictures.ts';
 import { expectRefusal } from './support/refusals.ts';
+import { lookIntoStore } from './support/stores.ts';
 
 describe('--logos', () => {
   it('saves the picture of each domain once, and says where it is, or why it is not', async () => {
@@ -88,12 +88,7 @@ it('fetching logos is done in full by the next run when it is killed', async () 
   await expect.poll(() => asked.length).toBeGreaterThanOrEqual(5);
   await expect.poll(() => picturesIn(folder).length).toBe(3);
   // Notes follow their files.
-  const root = open({
-    path: folder.at('.brandfill/brandfill-store'),
-    noSubdir: false,
-    maxDbs: 8,
-    readOnly: true,
-  });
+  const root = lookIntoStore(folder);
   const notes = root.openDB('logos', { encoding: 'json' });
   await expect.poll(() => notes.getCount()).toBe(3);
   await root.close();

@@ -68,10 +68,8 @@ describe('the credential', () => {
     const folder = openList(12);
     const args = ['enrich', 'list.csv', '--base-url', url, '--auth', auth, '--retries', '0'];
     const options = { cwd: folder.path, env: { BRANDFILL_API_KEY: KEY } };
-    const { stdout, stderr } = await run(
-      [...args, '--json', ...REPORTS, '--changes', 'changes.csv', '--max-outage', '1ms', ...flags],
-      options,
-    );
+    const more = ['--json', ...REPORTS, '--changes', 'changes.csv', '--max-outage', '1ms'];
+    const { stdout, stderr } = await run([...args, ...more, ...flags], options);
     expect(requests.length).toBeGreaterThanOrEqual(5);
     expect(stdout).toContain('"runId"');
     const written = readAll(folder.path);

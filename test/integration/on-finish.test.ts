@@ -28,12 +28,8 @@ describe('onFinish', () => {
       apiKeyEnv: CRM_KEY
       onFinish: { ${KEEP} }
     `);
-    const env = {
-      CRM_KEY: SECRET,
-      BRANDFILL_API_KEY: SECRET,
-      BRANDFILL_DASHBOARD_TOKEN: TOKEN,
-      OTHER: 'kept',
-    };
+    const keys = { CRM_KEY: SECRET, BRANDFILL_API_KEY: SECRET };
+    const env = { ...keys, BRANDFILL_DASHBOARD_TOKEN: TOKEN, OTHER: 'kept' };
     const ended = await run(['run', 'job.yaml', '--json'], { cwd: folder.path, env });
     expect(ended.code).toBe(0);
     const { runId, statuses, calls } = JSON.parse(ended.stdout) as Record<string, unknown>;

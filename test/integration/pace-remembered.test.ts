@@ -1,8 +1,8 @@
-import { open } from 'lmdb';
 import { expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
 import { runHere, start } from './support/command.ts';
 import { domains, type Folder, listOf, openFolder } from './support/folder.ts';
+import { lookIntoStore } from './support/stores.ts';
 
 /** It has a burst of 50, which a run that knows nothing uses up and takes for the limit at first. */
 const LIMIT = { limit: { count: 50, perMs: 1_000 }, limitHeaders: 'none' } as const;
@@ -24,12 +24,7 @@ function firstTwoSeconds(arrivalsMs: readonly number[]): number {
 
 /** What the store has of the pace, whatever it is kept under. */
 async function savedPaces(folder: Folder): Promise<readonly unknown[]> {
-  const root = open({
-    path: folder.at('.brandfill/brandfill-store'),
-    noSubdir: false,
-    maxDbs: 8,
-    readOnly: true,
-  });
+  const root = lookIntoStore(folder);
   const meta = root.openDB<unknown, string>('meta', { encoding: 'json' });
   const paces = [...meta.getRange({ start: 'pace:', end: 'pace;' })];
   await root.close();
@@ -38,11 +33,8 @@ async function savedPaces(folder: Folder): Promise<readonly unknown[]> {
 
 it('a limit that was found is remembered by a run that was killed, and is only for the same credential', async () => {
   const arrivalsMs: number[] = [];
-  const api = await openApi({
-    latencyMs: 40,
-    ...LIMIT,
-    respond: () => void arrivalsMs.push(performance.now()),
-  });
+  const respond = () => void arrivalsMs.push(performance.now());
+  const api = await openApi({ latencyMs: 40, ...LIMIT, respond });
   const folder = openFolder();
   /** The arguments for a list of its own, with domains that no other list has. */
   const argsOf = (name: string, rows: number): string[] => {

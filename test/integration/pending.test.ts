@@ -2,9 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { createGate } from '../support/gate.ts';
 import { openApi } from './support/api.ts';
-import { enrichHere, runHere, startHere, summaryOf } from './support/command.ts';
-import { column, openList, rowsOf } from './support/folder.ts';
+import { enrichHere, startHere, summaryOf } from './support/command.ts';
+import { cellsOf, column, openList, rowsOf } from './support/folder.ts';
 import { openStage } from './support/queue-stage.ts';
+import { inStore } from './support/stores.ts';
 
 const ACCEPTED: SandboxReply = { status: 202, headers: { 'retry-after': '1' }, body: {} };
 const NEVER: SandboxReply = { status: 202, headers: { 'retry-after': '3600' }, body: {} };
@@ -49,21 +50,14 @@ describe('a lookup that the API has accepted and has no answer ready for', () =>
     const ended = await enrichHere(folder, api.url, '--report', 'report.json');
     expect(ended.code, ended.stderr).toBe(3);
     expect(ended.stderr).toContain('2 found, 2 pending');
-    expect(rowsOf(folder.read('list.failures.csv'))).toMatchObject(
-      ['company-1.com', 'company-3.com'].map((domain) => ({
-        domain,
-        brand_status: 'pending',
-        brand_reason: 'http_202',
-        brand_http_status: '202',
-        brand_attempts: '1',
-      })),
-    );
-    expect(JSON.parse(folder.read('report.json'))).toMatchObject({
-      rows: 4,
-      statuses: { found: 2, pending: 2 },
-      lookups: 4,
-    });
-    const stats = await runHere(['store', 'stats', '--json'], { cwd: folder.path });
+    const failures = cellsOf(folder.read('list.failures.csv')).slice(1);
+    expect(failures.map((cells) => cells.join())).toEqual([
+      'company-1.com,2,company-1.com,pending,http_202,,202,1',
+      'company-3.com,4,company-3.com,pending,http_202,,202,1',
+    ]);
+    const counts = { rows: 4, statuses: { found: 2, pending: 2 }, lookups: 4 };
+    expect(JSON.parse(folder.read('report.json'))).toMatchObject(counts);
+    const stats = await inStore(folder, 'stats', '--json');
     expect(stats.stdout).toContain('"pending":2');
 
     isReady = true;

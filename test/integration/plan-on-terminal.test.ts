@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
 import { type Folder, openList } from './support/folder.ts';
-import { canOpenTerminal, openTerminal, type Terminal } from './support/terminal.ts';
+import { canOpenTerminal, openTerminal } from './support/terminal.ts';
 
 const QUESTION = '[y/N]';
 const HEADER = 'Firma;Webseite;E-Mail\n';
@@ -15,10 +15,7 @@ function openListOf(text: string): Folder {
 }
 
 describe.skipIf(!canOpenTerminal())('on a terminal', () => {
-  const enrichAt = async (
-    folder: Folder,
-    ...args: readonly string[]
-  ): Promise<Terminal & { readonly calls: () => number }> => {
+  const enrichAt = async (folder: Folder, ...args: readonly string[]) => {
     const api = await openApi();
     const given = ['enrich', 'list.csv', '--base-url', api.url, ...args];
     const terminal = await openTerminal(given, { cwd: folder.path });
