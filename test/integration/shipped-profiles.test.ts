@@ -83,10 +83,8 @@ it.each(shippedProfiles())(
     expect(columns.length).toBeGreaterThan(4);
     for (const [column, expression] of columns) {
       const values = records.map((record) => compileExpression(expression)(record));
-      expect(
-        values.find((value) => ['string', 'number'].includes(typeof value)),
-        column,
-      ).toBeTruthy();
+      const plain = values.find((value) => ['string', 'number'].includes(typeof value));
+      expect(plain, column).toBeTruthy();
     }
   },
 );
@@ -105,11 +103,8 @@ it('brandfill sandbox --api plays a profile, its quota in the words of the API',
     byStatus: Record<string, number>;
     charged: number;
   };
-  expect([byStatus['200'], charged, summaryOf(ended).bill]).toEqual([
-    20,
-    20,
-    { units: 20, unit: 'credits' },
-  ]);
+  expect([byStatus['200'], charged]).toEqual([20, 20]);
+  expect(summaryOf(ended).bill).toEqual({ units: 20, unit: 'credits' });
   expect(byStatus['429']).toBeGreaterThan(0);
 });
 

@@ -5,12 +5,8 @@ import { openApi, openScripted } from './support/api.ts';
 import { runHere, startHere } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 
-const ANSWER = {
-  name: 'Acme',
-  at: { 'po-box': '=7', city: null },
-  tags: ['a', 'b'],
-  links: [{ u: 1 }],
-};
+const AT = { 'po-box': '=7', city: null };
+const ANSWER = { name: 'Acme', at: AT, tags: ['a', 'b'], links: [{ u: 1 }] };
 
 /** A folder in which `brandfill try` asks an API that says this of a.com. */
 async function openTrial(reply: SandboxReply) {

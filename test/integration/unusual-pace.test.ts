@@ -44,10 +44,8 @@ async function openPace(kept?: (client: Redis) => Promise<unknown>, url?: string
     /** Makes a call as soon as one may start, within two seconds of that. */
     call: async (how: 'good' | 'refused' = 'good', retryAfterMs?: number): Promise<void> => {
       home.wanted(1);
-      await vi.waitUntil(() => home.nextMs() <= systemClock.nowMs(), {
-        timeout: 2_000,
-        interval: 5,
-      });
+      const isNow = () => home.nextMs() <= systemClock.nowMs();
+      await vi.waitUntil(isNow, { timeout: 2_000, interval: 5 });
       const sentAtMs = systemClock.nowMs();
       home.start();
       await delay(5);

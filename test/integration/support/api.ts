@@ -73,10 +73,8 @@ export async function openScripted(
   script: Readonly<Record<string, SandboxReply>>,
   options?: SandboxOptions,
 ): Promise<Sandbox> {
-  return await openApi({
-    ...options,
-    respond: (domain) => script[domain] ?? { body: { name: nameOf(domain) } },
-  });
+  const respond = (domain: string) => script[domain] ?? { body: { name: nameOf(domain) } };
+  return await openApi({ ...options, respond });
 }
 
 /** `acme.com` is called `Acme`. */

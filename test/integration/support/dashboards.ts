@@ -84,11 +84,7 @@ export async function startAppIn(
   async function send(method: 'GET' | 'POST', path: string, body?: unknown) {
     const isBytes = Buffer.isBuffer(body);
     const type = isBytes ? 'application/octet-stream' : 'application/json';
-    const {
-      statusCode,
-      headers,
-      body: came,
-    } = await request(`${url}/api/${path}`, {
+    const came = await request(`${url}/api/${path}`, {
       method,
       headers: {
         cookie,
@@ -97,8 +93,8 @@ export async function startAppIn(
       },
       ...(body !== undefined && { body: isBytes ? body : JSON.stringify(body) }),
     });
-    const isJson = String(headers['content-type']).includes('json');
-    return { status: statusCode, isJson, bytes: Buffer.from(await came.arrayBuffer()) };
+    const isJson = String(came.headers['content-type']).includes('json');
+    return { status: came.statusCode, isJson, bytes: Buffer.from(await came.body.arrayBuffer()) };
   }
 
   async function ask<T>(...asked: Parameters<typeof send>): Promise<Answered<T>> {

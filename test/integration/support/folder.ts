@@ -82,10 +82,8 @@ export function cellsOf(csv: string, delimiter = ','): string[][] {
 
 /** The objects of a JSONL file. */
 export function objectsOf(jsonl: string): Record<string, unknown>[] {
-  return jsonl
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  const lines = jsonl.trimEnd().split('\n');
+  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
 /** One column of a table. */
