@@ -59,6 +59,8 @@ const HOPELESS = 3;
 const CHECKED = 50;
 /** Calls about a domain that is refused for the rate where nothing else was answered. */
 const MOST_ALONE = 8;
+/** So many refusals for the rate without a good answer ask for a probe. */
+const MANY_REFUSALS = 5;
 /** So many answers of which it is not known whom they are about hold up further calls. */
 const MOST_UNKNOWN = 40;
 const FEW = 16;
@@ -97,6 +99,8 @@ export class Diagnosis {
   #lastRecord = '';
   #sameRecords = 0;
   #lastBad: Meaning | undefined;
+  /** Refusals for the rate since the last good answer. */
+  #refusals = 0;
   /** Answers to calls that began before this are no sign that all is well again. */
   #suspectedAt = 0;
   #isOver = false;
@@ -196,6 +200,7 @@ export class Diagnosis {
 
   #countGood(answersBefore: number): void {
     this.#counts.goods += 1;
+    this.#refusals = 0;
     this.#lastGoodBegan = Math.max(this.#lastGoodBegan, answersBefore);
   }
 
@@ -249,7 +254,6 @@ export class Diagnosis {
   #repeat(history: History): Verdict {
     history.isRepeat = true;
     history.kind.repeating += 1;
-    history.goodsThen = this.#counts.goods;
     return 'again';
   }
 
@@ -278,7 +282,7 @@ export class Diagnosis {
   #historyOf(subject: Subject, kind: AnswerKind): History {
     const known = this.#histories.get(subject);
     if (known) return known;
-    const counts = { bad: 0, same: 0, alike: 0, answeredAt: 0, goodsThen: -1 };
+    const counts = { bad: 0, same: 0, alike: 0, answeredAt: 0 };
     const history = { kind, ...counts, isRepeat: false };
     this.#histories.set(subject, history);
     return history;
@@ -297,7 +301,6 @@ export class Diagnosis {
     const isFound =
       isFresh && this.#state === 'well' && this.#limits.note(kind, call.answersBefore);
     history.answeredAt = this.#counts.answers;
-    history.goodsThen = this.#counts.goods;
     this.#lastBad = meaning;
     if (this.#counts.goods === 0 && !isLimit)
       return this.#badAtFirst(history, meaning, subject, call);
@@ -372,7 +375,7 @@ export class Diagnosis {
   }
 
   #refusedForRate(history: History, meaning: Meaning): Weighed {
-    const { kind, bad, same, goodsThen } = history;
+    const { kind, bad, same } = history;
     const { goods } = this.#counts;
     if (this.#kinds.isOfDomain(kind, same)) {
       this.#kinds.noteOwn(kind);
@@ -384,7 +387,9 @@ export class Diagnosis {
     }
     const isStated = meaning.retryAfterMs !== undefined;
     const isLimit = this.#limits.refused(kind, isStated);
-    if (bad >= 3 && goods === goodsThen && !isStated) this.#outage.askProbe();
+    // Perhaps only domains are left that are refused for themselves.
+    this.#refusals += 1;
+    if (this.#refusals >= MANY_REFUSALS && !isStated) this.#outage.askProbe();
     return { signal: isOut(meaning) ? 'out' : isLimit ? 'limit' : 'none', verdict: 'again' };
   }
 

@@ -73,8 +73,6 @@ export interface History {
   alike: number;
   /** Answers that had come with the last one. */
   answeredAt: number;
-  /** Good answers that had come then, or when it was let go to ask again. */
-  goodsThen: number;
   /** Whether it is asking again to find out. */
   isRepeat: boolean;
 }

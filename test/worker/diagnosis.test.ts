@@ -309,6 +309,17 @@ describe('a refusal for the rate', () => {
     expect(await became(['busy.example'])).toEqual(['retry']);
   });
 
+  it('asks for a probe when nothing else came for five times, unless it states a wait', () => {
+    const { diagnosis, several } = open();
+    several(30);
+    several(9, () => answer.later(answer.throttled(), 2_000));
+    several(1);
+    several(4, answer.throttled);
+    expect(diagnosis.probe).toBeUndefined();
+    several(1, answer.throttled);
+    expect(diagnosis.probe).toBeDefined();
+  });
+
   it('is not asked for ever where nobody else is answered', async () => {
     const { hear, became } = open({ hasAnswered: false });
     for (let time = 0; time < 7; time += 1) hear('only.example', answer.throttled());
