@@ -7,10 +7,8 @@ import { PROGRESS } from './progress.ts';
 
 const PACE = { limit: { limitIs: 'unknown' }, waitMs: 0 } as const;
 const OUT = { ...PACE, failing: { isOut: true, lastedMs: 0, reason: 'timeout' } } as const;
-const REFUSED = {
-  ...PACE,
-  failing: { isOut: false, lastedMs: 70_000, reason: 'http_403' },
-} as const;
+const failing = { isOut: false, lastedMs: 70_000, reason: 'http_403' };
+const REFUSED = { ...PACE, failing } as const;
 const MINUTE_MS = 60_000;
 
 it.each<[what: string, wait: Partial<Progress>, minutes: number, lines: number]>([
