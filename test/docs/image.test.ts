@@ -48,10 +48,7 @@ describe.skipIf(isLeftOut(whyNoContainers()))('the health check of the image', (
   });
 });
 
-interface Service {
-  readonly command?: readonly string[];
-  readonly entrypoint?: readonly string[];
-}
+type Service = Partial<Record<'command' | 'entrypoint', readonly string[]>>;
 
 test.each([
   ['redis', 'command', 'REDISCLI_AUTH', 'set REDIS_PASSWORD'],

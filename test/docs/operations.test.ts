@@ -30,27 +30,15 @@ const ofPrometheus: KnownMetric = { name: 'up', type: 'gauge', labelNames: [] };
 /** Labels that Prometheus adds. */
 const LABELS_OF_ALL = ['instance', 'job'];
 
-interface Dashboard {
-  readonly panels: readonly {
-    readonly id: number;
-    readonly title: string;
-    readonly targets?: readonly { readonly expr: string }[];
-  }[];
+async function readDashboard() {
+  const text = await readFile(join(ROOT, 'docs/grafana.json'), 'utf8');
+  return JSON.parse(text) as { panels: readonly { targets?: readonly { expr: string }[] }[] };
 }
 
-interface Rules {
-  readonly groups: readonly {
-    readonly rules: readonly { readonly alert: string; readonly expr: string }[];
-  }[];
-}
-
-async function readDashboard(): Promise<Dashboard> {
-  return JSON.parse(await readFile(join(ROOT, 'docs/grafana.json'), 'utf8')) as Dashboard;
-}
-
-async function readAlerts(): Promise<Rules['groups'][number]['rules']> {
-  const rules = parse(await readFile(join(ROOT, 'docs/alerts.yaml'), 'utf8')) as Rules;
-  return rules.groups.flatMap((group) => group.rules);
+async function readAlerts() {
+  const text = await readFile(join(ROOT, 'docs/alerts.yaml'), 'utf8');
+  const { groups } = parse(text) as { groups: { rules: { alert: string; expr: string }[] }[] };
+  return groups.flatMap((group) => group.rules);
 }
 
 /** What an expression of PromQL names that there is not. */

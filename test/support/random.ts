@@ -1,13 +1,7 @@
 import { isLeftOut } from './left-out.ts';
 
 /** Random numbers that a seed decides. */
-export interface SeededRandom {
-  /** From 0 to below 1. */
-  readonly next: () => number;
-  /** A whole number, both ends included. */
-  between(from: number, to: number): number;
-  pick<T>(list: readonly T[]): T | undefined;
-}
+export type SeededRandom = ReturnType<typeof seededRandom>;
 
 /**
  * Random numbers from 0 to below 1, the same for the same seed.
@@ -34,13 +28,14 @@ export function isByDay(what: string): boolean {
 }
 
 /** The random numbers of a test file. The seed is printed; `BRANDFILL_TEST_SEED` sets it. */
-export function seededRandom(file: string): SeededRandom {
+export function seededRandom(file: string) {
   const seed = Number(process.env['BRANDFILL_TEST_SEED'] ?? Date.now() % 2 ** 31);
   console.log(`${file}: seed ${seed} (BRANDFILL_TEST_SEED sets it)`);
   const next = createRandom(seed);
   return {
     next,
-    between: (from, to) => from + Math.floor(next() * (to - from + 1)),
-    pick: (list) => list[Math.floor(next() * list.length)],
+    /** A whole number, both ends included. */
+    between: (from: number, to: number): number => from + Math.floor(next() * (to - from + 1)),
+    pick: <T>(list: readonly T[]): T | undefined => list[Math.floor(next() * list.length)],
   };
 }

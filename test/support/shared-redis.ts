@@ -45,13 +45,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   };
 }
 
-interface SharedRedis {
-  readonly url: string;
-  readonly taken: readonly number[];
-  close(): Promise<void>;
-}
-
-async function share({ program, url = '', close }: RedisSource): Promise<SharedRedis> {
+async function share({ program, url = '', close }: RedisSource) {
   if (program !== undefined) {
     const settings = ['--databases', '16384'];
     const { url: own, close: end } = await startRedisServer(program, { settings });

@@ -5,17 +5,7 @@ import { parse } from 'csv-parse/sync';
 import { onTestFinished } from 'vitest';
 
 /** A folder of its own for a test. */
-export interface Folder {
-  readonly path: string;
-  at(name: string): string;
-  write(name: string, content: string | Buffer): string;
-  /** The text of a file. The times of `brand_fetched_at`, which differ from run to run, are `<time>`. */
-  read(name: string): string;
-  /** Names of all files but the store, sorted. */
-  names(): string[];
-  /** Whether the store was made in it. */
-  hasStore(): boolean;
-}
+export type Folder = ReturnType<typeof openFolder>;
 
 /** No other time is written in whole seconds. */
 const FETCHED_AT = /\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ/g;
@@ -26,23 +16,26 @@ export function withoutTimes(text: string): string {
 }
 
 /** Makes a temporary folder that goes away when the test ends. */
-export function openFolder(parent: string = tmpdir()): Folder {
+export function openFolder(parent: string = tmpdir()) {
   const path = mkdtempSync(join(parent, 'brandfill-test-'));
   onTestFinished(() => rmSync(path, { recursive: true, force: true }));
   const at = (name: string): string => join(path, name);
   return {
     path,
     at,
-    write: (name, content) => {
+    write: (name: string, content: string | Buffer): string => {
       writeFileSync(at(name), content);
       return at(name);
     },
-    read: (name) => withoutTimes(readFileSync(at(name), 'utf8')),
-    names: () =>
+    /** The text of a file. The times of `brand_fetched_at`, which differ from run to run, are `<time>`. */
+    read: (name: string): string => withoutTimes(readFileSync(at(name), 'utf8')),
+    /** Names of all files but the store, sorted. */
+    names: (): string[] =>
       readdirSync(path)
         .filter((name) => name !== '.brandfill')
         .sort(),
-    hasStore: () => existsSync(at('.brandfill')),
+    /** Whether the store was made in it. */
+    hasStore: (): boolean => existsSync(at('.brandfill')),
   };
 }
 
