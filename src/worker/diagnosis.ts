@@ -351,6 +351,8 @@ export class Diagnosis {
     history.same += 1;
     kind.same.add(domain);
     if (history.same === HOPELESS) kind.hopeless += 1;
+    if (kind.countedAt === this.#counts.goods) return;
+    kind.countedAt = this.#counts.goods;
     this.#kinds.repeated(kind, true);
     if (kind.bettered === 0 && kind.hopeless >= NEVER_BETTERED) kind.about = 'own';
   }

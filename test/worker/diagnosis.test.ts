@@ -105,6 +105,18 @@ describe('a refusal is asked again', () => {
     expect(checked).toEqual([2, 4, 8, 16, 32, 50, 100]);
   });
 
+  it('repeats that came after the same good answer count once', async () => {
+    const { hear, several, became } = open();
+    several(100);
+    const odd = several(4, answer.forbidden);
+    several(20);
+    expect(await became(odd)).toEqual(allOf(4, 'again'));
+    for (const domain of odd) hear(domain, answer.forbidden(domain));
+    const next = several(1, answer.forbidden);
+    several(9);
+    expect(await became(next)).toEqual(['again']);
+  });
+
   it('and one that is as good as any other by then is tried as after a failure', async () => {
     const { hear, several, became } = open();
     several(100);
