@@ -14,6 +14,7 @@ const random = seededRandom('kill.test.ts');
 
 const CONCURRENCY = 16;
 const KILLS = 3;
+const REPEATS = 12;
 const { text: LIST, domains: DOMAINS, expected } = makeList(1_250, 900, random);
 const FLAGS = ['--concurrency', String(CONCURRENCY)];
 
@@ -47,13 +48,14 @@ describe('kill -9 at any moment', () => {
     });
     expect(left.sort()).toEqual(['BRANDFILL.TAG', 'closed', 'data.mdb', 'lock.mdb']);
 
-    // A call is made twice only where a kill met it under way, or its outcome just before the commit.
+    // A call is made twice only where a kill met it under way, or its outcome just before the commit, and
+    // for a few domains of each run, to see whom a refusal is about.
     const lost = DOMAINS.map((domain) => Math.max(0, api.callsOf(domain).calls - 1)).reduce(
       (sum, calls) => sum + calls,
       0,
     );
     console.log(`kill.test.ts: ${lost} calls lost in ${KILLS} kills, ${CONCURRENCY} at once`);
-    expect(lost).toBeLessThanOrEqual(2 * KILLS * CONCURRENCY);
+    expect(lost).toBeLessThanOrEqual(2 * KILLS * CONCURRENCY + (KILLS + 1) * REPEATS);
   });
 });
 
