@@ -91,6 +91,10 @@ type Form = 'json' | 'page' | 'empty' | 'none';
  * refusal that states a wait is a limit.
  */
 const TABLE: readonly (readonly [from: number, to: number, Meaning['kind']])[] = [
+  // Of the moment, among those that refuse.
+  ...[408, 409, 420, 421, 423, 424, 425, 430, 449, 498].map(
+    (status) => [status, status, 'away'] as const,
+  ),
   [202, 202, 'pending'],
   [204, 205, 'not_found'],
   [200, 299, 'found'], // if the body is a JSON object
@@ -105,12 +109,8 @@ const TABLE: readonly (readonly [from: number, to: number, Meaning['kind']])[] =
   [500, 599, 'away'],
 ];
 
-/** Statuses of the moment among those that refuse. */
-const PASSING: ReadonlySet<number> = new Set([408, 409, 420, 421, 423, 424, 425, 430, 449, 498]);
-
 /** Looks a status up in the table. */
 export function meaningOf(httpStatus: number): Meaning['kind'] {
-  if (PASSING.has(httpStatus)) return 'away';
   return TABLE.find(([from, to]) => httpStatus >= from && httpStatus <= to)?.[2] ?? 'failed';
 }
 

@@ -6,6 +6,8 @@ interface Way {
   readonly says: string;
   /** How a run that was stopped so goes on. @default as any run */
   readonly next?: string;
+  /** Whether it ends the whole run, which has its bounds as they are when it goes on. @default this API alone */
+  readonly isOfRun?: boolean;
 }
 
 const ONCE_FIXED = 'What was found before is kept: once that is fixed, run the same command again.';
@@ -63,14 +65,17 @@ export const STOPS = {
     when: 'the store cannot be written; the outputs get what was found, so that nothing is paid twice',
     says: 'The answers that came since then go to the outputs alone.',
     next: 'What could not be stored is in the outputs alone: keep them, since another run asks about it again.',
+    isOfRun: true,
   },
   interrupted: {
     when: 'the user asked for it',
     says: 'Interrupted: no further call is made, calls in flight get 10 s. Interrupt again to end at once.',
+    isOfRun: true,
   },
   error: {
     when: 'an error that is reported separately',
     says: 'Stopped by an error.',
+    isOfRun: true,
   },
 } as const satisfies Readonly<Record<string, Way>>;
 

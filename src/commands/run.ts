@@ -6,7 +6,7 @@ import { withoutSecrets } from '../common/secrets.ts';
 import { besideFile, type JobFile, readJobFile } from '../options/job-file.ts';
 import { file as listFile } from '../options/kinds.ts';
 import { nameOptions, option, refusal, under, varied } from '../options/option.ts';
-import { flagOf, OPTIONS, type Settings } from '../options/options.ts';
+import { API_OPTIONS, flagOf, OPTIONS, type Settings } from '../options/options.ts';
 import type { RunSurroundings } from '../page/show-run.ts';
 import { createJob } from '../profile/job.ts';
 import type { CallerOptions } from '../run/run-context.ts';
@@ -99,6 +99,8 @@ export function jobNameOf(file: string): string {
   return basename(file, extname(file));
 }
 
+const OF_API = { ...API_OPTIONS, apiKeyEnv: undefined, sources: undefined };
+
 /**
  * Options that a file does not set come from the environment, else from the defaults. The exception is the
  * store, which is `.brandfill` in the folder of the file.
@@ -110,7 +112,9 @@ function toLoadedJob(jobFile: JobFile, overrides: Partial<EnrichOptions>) {
   const { env } = process;
   if (error) throw error;
   // Another API is another host, which must not get what the file has for its own.
-  const { baseUrl, auth, apiKeyEnv, apiKeyFile, params, headers, sources, ...ofAnyApi } = options;
+  const ofAnyApi = Object.fromEntries(
+    Object.entries(options).filter(([key]) => !Object.hasOwn(OF_API, key)),
+  );
   const { input, ...given } = {
     store: env['BRANDFILL_STORE'] || besideFile(file, '.brandfill'),
     ...(overrides.api === undefined ? options : ofAnyApi),

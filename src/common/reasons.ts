@@ -164,12 +164,16 @@ export function isMisdirection(reason: string): reason is Misdirection {
   return aboutOf(reason) === 'address';
 }
 
-/** Reasons for which a call never reached the API, beside all that are about this machine. */
-const UNSENT = /^(?:connection_refused|(?:proxy_)?(?:dns|tls)_failure|proxy_40[37])$/;
+/** Reasons for which a call never reached the API, beside all that are about this machine or its proxy. */
+const UNSENT: ReadonlySet<string> = new Set<ReasonAbout<'address'>>([
+  'connection_refused',
+  'dns_failure',
+  'tls_failure',
+]);
 
 /** Whether a call without an answer never reached the API, so that nothing is billed for it. */
 export function isUnsent(reason: string): boolean {
-  return UNSENT.test(reason) || aboutOf(reason) === 'machine';
+  return UNSENT.has(reason) || reason.startsWith('proxy_') || aboutOf(reason) === 'machine';
 }
 
 /** What a reason means and what to do about it, in a sentence; undefined for what is not listed. */

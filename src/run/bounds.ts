@@ -8,6 +8,7 @@ import {
   type RunBound,
   type SharedBudget,
 } from '../calls/budget.ts';
+import { wayOf } from '../calls/stops.ts';
 import { microsOf } from '../common/format.ts';
 import { idOfParts } from '../common/hashes.ts';
 import { callsIdOf, type Job } from '../profile/job.ts';
@@ -123,8 +124,7 @@ function priceOf({ profile }: Endpoint): number | undefined {
 
 /** Whether the same run, started again, goes on with what this one left of its bounds. */
 export function isInterrupted(stopped: Stop | undefined): boolean {
-  const reasons: readonly (string | undefined)[] = ['interrupted', 'unusable_store', 'error'];
-  return reasons.includes(stopped?.reason);
+  return stopped !== undefined && wayOf(stopped.reason).isOfRun === true;
 }
 
 /** The calls of a run that count for its bound `maxCalls` so far, before it was killed too. */

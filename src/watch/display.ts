@@ -54,7 +54,9 @@ function createDisplay(log: Log, { draw, clear }: Surface) {
           return say(event.level ?? 'warn', event.message, { event: 'notice' });
         case 'stopping':
           return say('warn', describeStop(event.stop, event.goesOn), factsOf(event));
-        default: {
+        case 'progress':
+        case 'logos':
+        case 'writing': {
           const view = recorder?.read();
           if (event.type === 'writing' && event.written === undefined) return end();
           if (!view || (view.due === 0 && event.type === 'progress')) return;

@@ -131,7 +131,7 @@ function newsOf(event: RunEvent, { phase, notices, outages }: RunView): Partial<
     }
     case 'writing':
       return { phase: 'writing', written: event.written };
-    default:
+    case 'opened':
       return {};
   }
 }
