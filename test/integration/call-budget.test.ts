@@ -115,7 +115,7 @@ describe('--max-calls, where Redis loses its memory with the run', () => {
     // Given a run that helps itself over a Redis without a log
     const [redis, api, folder] = [
       await useRedis(),
-      await openApi({ latencyMs: 10 }),
+      await openApi({ latencyMs: 50 }),
       openList(400),
     ];
     const place = {
