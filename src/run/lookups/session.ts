@@ -179,13 +179,15 @@ export class LookupSession {
     });
     signal.addEventListener('abort', interrupt);
     if (signal.aborted) interrupt();
-    let isPaused = control?.isPaused ?? false;
-    const endControl = control?.onChange(() => {
-      if (control.isPaused === isPaused || control.stopped.aborted) return;
+    let isPaused = false;
+    const tellPause = (): void => {
+      if (!control || control.isPaused === isPaused || control.stopped.aborted) return;
       ({ isPaused } = control);
       const what = isPaused ? 'Paused: no new call starts until it is resumed.' : 'Resumed.';
       notify({ onEvent }, what);
-    });
+    };
+    tellPause(); // it may have been paused meanwhile
+    const endControl = control?.onChange(tellPause);
     return () => {
       clearTimeout(drain);
       signal.removeEventListener('abort', interrupt);
