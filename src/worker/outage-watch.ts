@@ -1,11 +1,11 @@
 import type { AnswerKind, AnswerKinds } from './answer-kinds.ts';
 
 /**
- * Whether all calls go wrong: a row of bad answers that chance does not explain asks for a probe (a domain that was
- * found before), which tells. A half-open circuit breaker whose trial call is known to be good.
+ * Whether all calls go wrong: a streak of bad answers that chance does not explain asks for a probe (a domain that
+ * was found before), which tells. A half-open circuit breaker whose trial call is known to be good.
  *
  * ```text
- *   well ──a row that is unlikely──▶ suspected ──two probes fail──▶ down
+ *   well ──an unlikely streak──────▶ suspected ──two probes fail──▶ down
  *    ▲ ▲                                │                           │
  *    │ └─────a good answer, or probe────┘                           │ one call at a time,
  *    └──────────────────────a good answer───────────────────────────┘ less and less often
@@ -19,7 +19,7 @@ export class OutageWatch {
   /** Probes that were made while nothing else was left to tell. */
   idleProbes = 0;
   readonly #kinds: AnswerKinds;
-  /** The row: how many domains got what. */
+  /** The streak: how many domains got what. */
   readonly #counts = new Map<AnswerKind, number>();
   readonly #domains = new Set<string>();
   #surprise = 0;
@@ -32,7 +32,7 @@ export class OutageWatch {
     this.#kinds = kinds;
   }
 
-  /** Notes a domain that got a bad answer. Returns whether that makes the row unlikely. */
+  /** Notes a domain that got a bad answer. Returns whether that makes the streak unlikely. */
   bad(kind: AnswerKind, domain: string): boolean {
     if (this.#domains.has(domain)) return false;
     this.#domains.add(domain);
@@ -113,7 +113,7 @@ export class OutageWatch {
     this.#next += 1;
   }
 
-  /** A probe was answered well: the row is of domains. */
+  /** A probe was answered well: the streak is of domains. */
   probeGood(): void {
     this.#end();
   }
