@@ -15,7 +15,7 @@ import {
 } from '../calls/budget.ts';
 import type { Rate } from '../calls/rate.ts';
 import { DAY_MS } from '../common/format.ts';
-import { createLine, within } from '../common/lifetime.ts';
+import { createMutex, within } from '../common/lifetime.ts';
 import { ALLOW_MS, PREFIX, runKey, SHUTDOWN_TIMEOUT_MS } from './names.ts';
 import { createScript, isAway, type RedisServer, timeOf } from './redis.ts';
 
@@ -83,7 +83,7 @@ function createLedger({ client, insist }: RedisServer, counted: Counted): CallLe
   const share = `${field}:${randomUUID()}`;
   /** What this process has, by window. */
   const shares = new Map<string, number>();
-  const inTurn = createLine();
+  const inTurn = createMutex();
 
   // By the clock of Redis, so that all agree when a window is over.
   const windowOf = (nowMs: number): CalendarWindow => (per ? windowAt(per, nowMs) : RUN_WINDOW);

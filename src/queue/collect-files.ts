@@ -4,7 +4,7 @@ import { type FileHandle, open, readdir, rename, writeFile } from 'node:fs/promi
 import { join } from 'node:path';
 import { BrandfillError, describeSystemError, systemErrorCode } from '../common/errors.ts';
 import { makeFolder, syncFolder } from '../common/files.ts';
-import { createLine } from '../common/lifetime.ts';
+import { createMutex } from '../common/lifetime.ts';
 import { isOwnFile } from '../store/home.ts';
 import { describeHolder, type Ownership, own } from '../store/owner.ts';
 
@@ -107,7 +107,7 @@ async function openOwned(
 ): Promise<CollectFiles> {
   let state = readState(folder);
   const handles = new Map<FileKind, FileHandle>();
-  const inTurn = createLine(); // one change at a time
+  const inTurn = createMutex(); // one change at a time
 
   async function save(next: State): Promise<void> {
     const path = join(folder, STATE_FILE);

@@ -1,4 +1,4 @@
-import { type Closable, createLine, within } from '../common/lifetime.ts';
+import { type Closable, createMutex, within } from '../common/lifetime.ts';
 import type { OutcomesData } from './contract.ts';
 import { SHUTDOWN_TIMEOUT_MS } from './names.ts';
 import { parsed, type RedisClient, repeat } from './redis.ts';
@@ -31,7 +31,7 @@ const LOOK_MS = 200;
 export class StreamReader {
   readonly #options: ReadStreamOptions;
   readonly #closing = new AbortController();
-  readonly #inTurn = createLine(); // one reading at a time
+  readonly #inTurn = createMutex(); // one reading at a time
   #following: Closable | undefined;
 
   constructor(options: ReadStreamOptions) {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { openOutputFile } from '../../collector/output/output-file.ts';
 import { BrandfillError, describeSystemError } from '../../common/errors.ts';
 import { makeFolder, PRIVATE, PRIVATE_FOLDER } from '../../common/files.ts';
+import { createMutex } from '../../common/lifetime.ts';
 import { findHome, type Inhabitant, isOwn, isOwnFile, makeHome } from '../../store/home.ts';
 
 /** The folder of the app. Everything in it is for its owner alone. */
@@ -51,8 +52,8 @@ export async function openAppFolder(named: string): Promise<AppFolder> {
     );
   }
   const at = (...names: readonly string[]): string => join(path, ...names);
-  /** One after the other: of two values for one place, the later one stays. */
-  let writing: Promise<void> = Promise.resolve();
+  /** Of two values for one place, the later one stays. */
+  const inTurn = createMutex();
   const write = async (text: string, place: string): Promise<void> => {
     const file = await openOutputFile(place, [PRIVATE]);
     try {
@@ -79,9 +80,7 @@ export async function openAppFolder(named: string): Promise<AppFolder> {
     },
     writeJson: async (value, ...names) => {
       const text = `${JSON.stringify(value, undefined, 1)}\n`;
-      const written = writing.then(async () => await write(text, at(...names)));
-      writing = written.catch(() => {});
-      await written;
+      await inTurn(() => write(text, at(...names)));
     },
     remove: async (...names) => {
       await rm(at(...names), { recursive: true, force: true, maxRetries: 5 });
