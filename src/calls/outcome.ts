@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { isReason } from '../common/reasons.ts';
 
 /** All statuses. The place of each stands in stores. */
@@ -22,18 +23,43 @@ export function isAnswer(status: string): status is 'found' | 'not_found' | 'rej
   return status === 'found' || status === 'not_found' || status === 'rejected';
 }
 
+const text = { isText: true, type: z.string() };
+const count = { isText: false, type: z.int().min(0) };
+const httpStatus = { isText: false, type: z.int().min(100).max(999) };
+
+/**
+ * What is known of a lookup beside its answer, in the order of files. Each is a member of
+ * {@link Outcome} (`none` while nothing is known), has a column in the failures and a member in
+ * exported and collected lines, both called `name`, and two bytes in the head of a stored outcome,
+ * at `at` (16 and 18 are free): a number, or the length of a text.
+ */
+export const DETAILS = [
+  /** Why it is not `found`: one of our reasons, such as `timeout` or `http_400`. */
+  { member: 'reason', name: 'reason', ...text, none: '', at: 20 },
+  /** What the API wrote, shortened. */
+  { member: 'said', name: 'said', ...text, none: undefined, at: 14 },
+  /** Status of the last answer. */
+  { member: 'httpStatus', name: 'http_status', ...httpStatus, none: undefined, at: 2 },
+  /** Calls made for it, not counting throttled ones or `pending`. */
+  { member: 'attempts', name: 'attempts', ...count, none: 0, at: 4 },
+] as const;
+
+export type Detail = (typeof DETAILS)[number];
+export type Details = {
+  readonly [D in Detail as D['member']]: z.output<D['type']> | D['none'];
+};
+
+/** Details as they are read. @param find what there is of one; undefined for none */
+export function detailsOf(find: (detail: Detail) => unknown): Details {
+  const found: Record<string, unknown> = {};
+  for (const detail of DETAILS) found[detail.member] = find(detail) ?? detail.none;
+  return found as Details;
+}
+
 /** How the lookup of one domain ended, and what it brought. */
-export interface Outcome {
+export interface Outcome extends Details {
   readonly domain: string;
   readonly status: OutcomeStatus;
-  /** Why it is not `found`: one of our reasons, such as `timeout` or `http_400`. Empty for `found`. */
-  readonly reason: string;
-  /** What the API wrote, shortened; absent when it wrote nothing. */
-  readonly said?: string | undefined;
-  /** Status of the last answer; undefined when there was none. */
-  readonly httpStatus: number | undefined;
-  /** Calls made for it, not counting throttled ones or `pending`. */
-  readonly attempts: number;
   /** What of its attempts counts with other domains that were in the same calls. Not stored. @default 0 */
   readonly shared?: number | undefined;
   /** Calls that the API refused for the moment (429 and the like). Not stored. @default 0 */
@@ -48,13 +74,44 @@ export interface Outcome {
   readonly json: string;
 }
 
+/** Details where earlier versions kept what the API wrote as the reason. */
+export function splitReason(details: Details): Details {
+  const { reason, said, httpStatus } = details;
+  if (said !== undefined || reason === '' || isReason(reason)) return details;
+  const own = httpStatus === undefined ? '' : `http_${httpStatus}`;
+  return { ...details, reason: own, said: reason };
+}
+
+/** What comes before the answer in a line. A quote within a text has a backslash before it. */
+export const ANSWER = ',"answer":';
+
 /**
- * The reason of an outcome and what the API wrote, where earlier versions kept either in one place.
+ * Writes an outcome as one line of JSON, without the line end. The answer comes last, unchanged: if
+ * it were parsed and written again, numbers with more digits than JavaScript holds would not
+ * survive.
+ *
+ * @param whose first members of the line @param further its last ones before the answer
  */
-export function splitReason(
-  reason: string,
-  httpStatus: number | undefined,
-): Pick<Outcome, 'reason' | 'said'> {
-  if (reason === '' || isReason(reason)) return { reason };
-  return { reason: httpStatus === undefined ? '' : `http_${httpStatus}`, said: reason };
+export function toLine(
+  whose: object,
+  outcome: Partial<Details> & Pick<Outcome, 'fetchedAtMs' | 'json'> & { readonly status: string },
+  further: object = {},
+): string {
+  const { status, fetchedAtMs, json } = outcome;
+  const details = DETAILS.map(({ member, name }) => [name, outcome[member]] as const);
+  const line = JSON.stringify({
+    ...whose,
+    status,
+    ...Object.fromEntries(details.filter(([, value]) => value !== '')),
+    fetched_at: new Date(fetchedAtMs).toISOString(),
+    ...further,
+  });
+  return status === 'found' ? `${line.slice(0, -1)}${ANSWER}${onOneLine(json)}}` : line;
+}
+
+/** A raw line break in JSON occurs only between tokens, where a space will do as well. */
+function onOneLine(json: string): string {
+  const text = json.replaceAll(/[\r\n]+/g, ' ').trim();
+  // Any other text would break the line.
+  return text.startsWith('{') && text.endsWith('}') ? text : JSON.stringify(text);
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
+import { toLine } from '../calls/outcome.ts';
 import { BrandfillError, describeSystemError, type OnNotice } from '../common/errors.ts';
 import type { Closable } from '../common/lifetime.ts';
 import type { CollectFiles } from './collect-files.ts';
@@ -52,7 +53,7 @@ export async function collectOutcomes(options: CollectOutcomesOptions): Promise<
     for (const { data } of entries) {
       for (const outcome of data.outcomes) {
         const kind = outcome.status === 'found' ? 'enriched' : 'failures';
-        lines[kind] += toLine(outcome, data);
+        lines[kind] += lineOf(outcome, data);
         more[kind] += 1;
       }
     }
@@ -113,32 +114,7 @@ async function readId({ client }: RedisServer): Promise<string> {
   return (await client.get(ID_KEY)) ?? '';
 }
 
-/** An outcome as a line of JSON. */
-function toLine(outcome: OutcomeData, { job, ref }: OutcomesData): string {
-  const { domain, given, status, reason, said, httpStatus, attempts, fetchedAtMs, json } = outcome;
-  const isFound = status === 'found';
-  const line = JSON.stringify({
-    domain,
-    given: given === domain ? undefined : given,
-    status,
-    reason: isFound ? undefined : reason,
-    said,
-    http_status: httpStatus ?? (isFound ? null : undefined),
-    attempts,
-    fetched_at: new Date(fetchedAtMs).toISOString(),
-    job,
-    ref,
-  });
-  return isFound ? `${line.slice(0, -1)},"answer":${onOneLine(json)}}\n` : `${line}\n`;
-}
-
-/**
- * The answer is not parsed and written again, because numbers with more digits than JavaScript
- * holds would not survive. A raw line break in JSON occurs only between tokens, where a space will
- * do as well.
- */
-function onOneLine(json: string): string {
-  const text = json.replaceAll(/[\r\n]+/g, ' ').trim();
-  // Any other text would break the line.
-  return text.startsWith('{') && text.endsWith('}') ? text : JSON.stringify(text);
+function lineOf(outcome: OutcomeData, { job, ref }: OutcomesData): string {
+  const { domain, given } = outcome;
+  return `${toLine({ domain, given: given === domain ? undefined : given }, outcome, { job, ref })}\n`;
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { Outcome } from '../calls/outcome.ts';
+import { type Details, detailsOf, type Outcome } from '../calls/outcome.ts';
 
 const lookups = z.looseObject({
   domains: z
@@ -68,11 +68,10 @@ export function parseLookups(data: unknown): LookupsData | string {
 }
 
 /** One lookup as it travels back. JSON leaves out what is undefined. */
-export interface OutcomeData extends Omit<Outcome, 'status' | 'httpStatus'> {
+export interface OutcomeData extends Omit<Outcome, 'status' | keyof Details>, Partial<Details> {
   /** The text in the job, when that is not the domain itself. */
   readonly given?: string | undefined;
   readonly status: Outcome['status'] | 'invalid';
-  readonly httpStatus?: number | undefined;
 }
 
 /** An entry of a stream of outcomes, the JSON in its field `data`. */
@@ -94,8 +93,9 @@ export function toData(outcome: Outcome, given: string): OutcomeData {
 }
 
 /** The outcome that a run stores. A run checks its domains beforehand, so none is `invalid`. */
-export function toOutcome({ given: _, status, httpStatus, ...data }: OutcomeData): Outcome {
-  return { ...data, httpStatus, status: status === 'invalid' ? 'failed' : status };
+export function toOutcome({ given: _, status, ...data }: OutcomeData): Outcome {
+  const details = detailsOf(({ member }) => data[member]);
+  return { ...data, ...details, status: status === 'invalid' ? 'failed' : status };
 }
 
 /** The id of a job: the same lookups for the same owner have the same id. */

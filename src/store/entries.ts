@@ -1,5 +1,12 @@
 import { crc32 } from 'node:zlib';
-import { OUTCOME_STATUSES, type Outcome, splitReason } from '../calls/outcome.ts';
+import {
+  DETAILS,
+  type Details,
+  detailsOf,
+  OUTCOME_STATUSES,
+  type Outcome,
+  splitReason,
+} from '../calls/outcome.ts';
 import type { Table } from './engine.ts';
 
 /**
@@ -10,14 +17,11 @@ import type { Table } from './engine.ts';
  * |---|---|
  * | 1 | version of this layout |
  * | 1 | status, as its place in {@link OUTCOME_STATUSES} |
- * | 2 | HTTP status, 0 for none |
- * | 2 | attempts |
+ * | 4 | details, where {@link DETAILS} says; 0 for none |
  * | 8 | fetched at, milliseconds since 1970, as a double |
- * | 2 | length of what the API wrote |
- * | 4 | not used |
- * | 2 | length of the reason |
+ * | 8 | further details |
  * | 4 | checksum of the key and of all of this but these four bytes |
- * | … | reason, what the API wrote, then the answer's JSON, all UTF-8 |
+ * | … | details that are texts, then the answer's JSON, all UTF-8 |
  *
  * Layout 1, of 0.1.0, has no checksum, and is read too: what was paid for stays. So are entries in which
  * what the API wrote is the reason.
@@ -25,18 +29,12 @@ import type { Table } from './engine.ts';
 const LAYOUT_VERSION = 2;
 const HEAD_BYTES = 26;
 const HEAD_BYTES_OF_1 = 22;
-const AT = {
-  status: 1,
-  httpStatus: 2,
-  attempts: 4,
-  fetchedAt: 6,
-  saidLength: 14,
-  unused: 16,
-  reasonLength: 20,
-  checksum: 22,
-};
+const AT = { status: 1, fetchedAt: 6, checksum: 22 };
+const IN_LAYOUT_1: ReadonlySet<keyof Details> = new Set(['reason', 'httpStatus', 'attempts']);
 const MAX_U16 = 0xffff;
 const NOTHING = Buffer.alloc(0);
+const TEXTS = DETAILS.filter(({ isText }) => isText);
+const NUMBERS = DETAILS.filter(({ isText }) => !isText);
 
 /** The contents of an outcome's head. */
 export type OutcomeHead = Pick<Outcome, 'status' | 'fetchedAtMs'>;
@@ -54,28 +52,29 @@ export function splitKey(key: string): { readonly endpointId: string; readonly d
 
 /** Encodes an outcome for a key. Its domain is in the key, not part of the value. */
 export function encodeOutcome(key: string, outcome: Outcome): Buffer {
-  const reason = bytesOf(outcome.reason);
-  const said = bytesOf(outcome.said ?? '');
-  const jsonStart = HEAD_BYTES + reason.length + said.length;
+  const texts = TEXTS.map(({ member, at }) => ({ at, bytes: bytesOf(outcome[member]) }));
+  const jsonStart = texts.reduce((sum, { bytes }) => sum + bytes.length, HEAD_BYTES);
   const value = Buffer.allocUnsafe(jsonStart + Buffer.byteLength(outcome.json));
+  value.fill(0, 0, HEAD_BYTES);
   value[0] = LAYOUT_VERSION;
   value[AT.status] = OUTCOME_STATUSES.indexOf(outcome.status);
-  value.writeUInt16LE(outcome.httpStatus ?? 0, AT.httpStatus);
-  value.writeUInt16LE(Math.min(outcome.attempts, MAX_U16), AT.attempts);
   value.writeDoubleLE(outcome.fetchedAtMs, AT.fetchedAt);
-  value.writeUInt16LE(said.length, AT.saidLength);
-  value.writeUInt32LE(0, AT.unused);
-  value.writeUInt16LE(reason.length, AT.reasonLength);
-  reason.copy(value, HEAD_BYTES);
-  said.copy(value, HEAD_BYTES + reason.length);
+  for (const { member, at } of NUMBERS) {
+    value.writeUInt16LE(Math.min(Number(outcome[member] ?? 0), MAX_U16), at);
+  }
+  let end = HEAD_BYTES;
+  for (const { at, bytes } of texts) {
+    value.writeUInt16LE(bytes.length, at);
+    end += bytes.copy(value, end);
+  }
   value.write(outcome.json, jsonStart);
   value.writeUInt32LE(checksumOf(key, value), AT.checksum);
   return value;
 }
 
 /** Most outcomes have no such text, and creating an empty buffer takes as long as creating another. */
-function bytesOf(text: string): Buffer {
-  return text === '' ? NOTHING : Buffer.from(text).subarray(0, MAX_U16);
+function bytesOf(text: string | number = ''): Buffer {
+  return text === '' ? NOTHING : Buffer.from(String(text)).subarray(0, MAX_U16);
 }
 
 function checksumOf(key: string, value: Buffer): number {
@@ -109,21 +108,20 @@ export function decodeHead(key: string, value: Buffer): OutcomeHead | undefined 
 export function decodeOutcome(key: string, value: Buffer): Outcome | undefined {
   const head = decodeHead(key, value);
   if (!head) return undefined;
-  const headBytes = value[0] === 1 ? HEAD_BYTES_OF_1 : HEAD_BYTES;
-  const httpStatus = value.readUInt16LE(AT.httpStatus) || undefined;
-  const saidStart = headBytes + value.readUInt16LE(AT.reasonLength);
-  const saidBytes = value[0] === 1 ? 0 : value.readUInt16LE(AT.saidLength);
-  const jsonStart = saidStart + saidBytes;
-  const reason = value.toString('utf8', headBytes, saidStart);
-  const said = value.toString('utf8', saidStart, jsonStart);
+  const isOld = value[0] === 1;
+  let end = isOld ? HEAD_BYTES_OF_1 : HEAD_BYTES;
+  const details = detailsOf(({ member, isText, at }) => {
+    const number = isOld && !IN_LAYOUT_1.has(member) ? 0 : value.readUInt16LE(at);
+    if (!isText || number === 0) return number || undefined;
+    const start = end;
+    end += number;
+    return value.toString('utf8', start, end);
+  });
   return {
     domain: splitKey(key).domain,
-    status: head.status,
-    fetchedAtMs: head.fetchedAtMs,
-    httpStatus,
-    attempts: value.readUInt16LE(AT.attempts),
-    ...(said === '' ? splitReason(reason, httpStatus) : { reason, said }),
-    json: value.toString('utf8', jsonStart, value.length),
+    ...head,
+    ...splitReason(details),
+    json: value.toString('utf8', end, value.length),
   };
 }
 

@@ -1,10 +1,15 @@
 import { z } from 'zod';
+import { findRoundedJson } from '../brand/json-object.ts';
 import {
+  ANSWER,
   createOutcomeCounts,
+  DETAILS,
+  detailsOf,
   isAnswer,
   OUTCOME_STATUSES,
   type Outcome,
   splitReason,
+  toLine,
 } from '../calls/outcome.ts';
 import type { StoreDatabase } from './database.ts';
 import { type Change, STORE_VERSION } from './engine.ts';
@@ -175,65 +180,34 @@ export async function putNewer(
   return await commit(newer());
 }
 
-/**
- * Writes an outcome as one line of JSON, without the line end. The answer comes last, unchanged: if
- * it were parsed and written again, numbers with more digits than JavaScript holds would not
- * survive.
- */
+/** Writes an outcome as a line of an export, without the line end. */
 export function formatOutcomeLine(key: string, outcome: Outcome): string {
-  const { domain, status, reason, said, httpStatus, attempts, fetchedAtMs, json } = outcome;
-  const head = JSON.stringify({
-    api: splitKey(key).endpointId,
-    domain,
-    status,
-    reason: reason || undefined,
-    said,
-    http_status: httpStatus,
-    attempts,
-    fetched_at: new Date(fetchedAtMs).toISOString(),
-  });
-  if (status !== 'found') return head;
-  // A raw line break in JSON occurs only between tokens, where a space will do as well.
-  return `${head.slice(0, -1)}${ANSWER}${json.replaceAll(/[\r\n]+/g, ' ').trim()}}`;
+  return toLine({ api: splitKey(key).endpointId, domain: outcome.domain }, outcome);
 }
-
-/** Nothing before it holds this: a quote within a text has a backslash before it. */
-const ANSWER = ',"answer":';
 
 const line = z.object({
   api: z.string().regex(/^[\w-]{1,64}$/),
   domain: z.string().min(1).max(253),
   status: z.enum(OUTCOME_STATUSES),
-  reason: z.string().default(''),
-  said: z.string().optional(),
-  http_status: z.int().min(100).max(999).optional(),
-  attempts: z.int().min(0),
+  ...Object.fromEntries(DETAILS.map(({ name, type }) => [name, type.optional()])),
   fetched_at: z.iso.datetime(),
   answer: z.record(z.string(), z.unknown()).optional(),
 });
 
 /** Reads a line. Returns a text that says what is wrong when it holds no outcome. */
 export function parseOutcomeLine(text: string): TravellingOutcome | string {
-  const parsed = line.safeParse(parseJson(text));
+  const parsed = line.safeParse(findRoundedJson(text));
   if (!parsed.success) {
     const name = parsed.error.issues[0]?.path.join('.') ?? '';
     return name === '' ? 'it is no JSON object' : `'${name}' is missing or not as exported`;
   }
-  const { api, domain, status, reason, said, http_status: httpStatus, attempts } = parsed.data;
+  const { api, domain, status, fetched_at: fetchedAt } = parsed.data;
+  const named: Readonly<Record<string, unknown>> = parsed.data;
   const at = text.indexOf(ANSWER);
   const json = status === 'found' ? text.slice(at + ANSWER.length, text.lastIndexOf('}')) : '';
-  if (status === 'found' && (at === -1 || parseJson(json) === undefined))
+  if (status === 'found' && (at === -1 || findRoundedJson(json) === undefined))
     return "'answer' is missing or not as exported";
-  const fetchedAtMs = Date.parse(parsed.data.fetched_at);
-  const why = said === undefined ? splitReason(reason, httpStatus) : { reason, said };
-  const outcome = { domain, status, ...why, httpStatus, attempts, fetchedAtMs, json };
+  const details = splitReason(detailsOf(({ name }) => named[name]));
+  const outcome = { domain, status, ...details, fetchedAtMs: Date.parse(fetchedAt), json };
   return { endpointId: api, outcome };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -9,6 +9,7 @@ export function outcomeOf(domain: string, outcome: Partial<Outcome> = {}): Outco
     domain,
     status: 'found',
     reason: '',
+    said: undefined,
     httpStatus: 200,
     attempts: 1,
     fetchedAtMs: 1_000,

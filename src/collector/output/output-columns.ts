@@ -1,4 +1,4 @@
-import { isAnswer } from '../../calls/outcome.ts';
+import { DETAILS, isAnswer } from '../../calls/outcome.ts';
 import { createNamer } from '../../rows/columns/names.ts';
 import type { RowFormat } from '../../rows/row-format.ts';
 import type { Field } from '../fields/fields.ts';
@@ -114,10 +114,13 @@ const FAILURE_COLUMNS: readonly OutputColumn[] = [
   { name: 'row', valueOf: (row) => row.number },
   DOMAIN,
   STATUS,
-  { name: 'reason', valueOf: (row) => row.reason },
-  { name: 'said', valueOf: (row) => row.outcome?.said ?? null },
-  { name: 'http_status', valueOf: (row) => row.outcome?.httpStatus ?? null },
-  { name: 'attempts', valueOf: (row) => row.outcome?.attempts ?? 0 },
+  ...DETAILS.map(
+    ({ name, member, none = null }): OutputColumn => ({
+      name,
+      // A row that was not looked up has a reason as well.
+      valueOf: (row) => (member === 'reason' ? row.reason : (row.outcome?.[member] ?? none)),
+    }),
+  ),
 ];
 
 /**
