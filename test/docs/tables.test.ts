@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { meaningOf } from '../../src/brand/meaning.ts';
 import { STOPS } from '../../src/calls/stops.ts';
 import { EXIT_CODES } from '../../src/cli/commands.ts';
 import { START_OPTIONS } from '../../src/commands/watch-run.ts';
@@ -26,6 +27,22 @@ test.each<[string, Record<string, string>]>([
 ])('docs/%s has the tables that follow from the code', async (name, parts) => {
   const file = join(import.meta.dirname, '../../docs', name);
   await expect(withParts(await readFile(file, 'utf8'), parts)).toMatchFileSnapshot(file);
+});
+
+test('docs/answers.md says what each status means that differs from its neighbours', async () => {
+  const page = await readFile(join(import.meta.dirname, '../../docs/answers.md'), 'utf8');
+  // Not those that say what else must be the case.
+  const rows = page.matchAll(/^\| (\d{3}(?:, \d{3})*)(?!,? (?:with|or) )\b[^|]*\|(.*)\|$/gm);
+  const said = [...rows].flatMap(([, statuses = '', meaning = '']) => {
+    const [word] = /\w+/.exec(meaning.replace('tried again', 'away')) ?? [];
+    return statuses.split(', ').map((status) => [Number(status), word] as const);
+  });
+  expect(said).toEqual(said.map(([status]) => [status, meaningOf(status)]));
+  const usual = ['', '', 'found', 'redirect', 'rejected', 'away'];
+  const own = Array.from({ length: 400 }, (_, at) => 200 + at).filter(
+    (status) => meaningOf(status) !== usual[Math.floor(status / 100)],
+  );
+  expect(said.map(([status]) => status)).toEqual(expect.arrayContaining(own));
 });
 
 function rowOf(cells: readonly string[]): string {
