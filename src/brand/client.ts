@@ -90,7 +90,7 @@ const TEN_MIB = 10 * 1024 * 1024;
 /** Opens a keep-alive pool to the endpoint, through the proxy that the environment names, if any. */
 export function createBrandClient(options: BrandClientOptions): BrandClient {
   const { endpoint, credential, connections, timeoutMs } = options;
-  const { maxBodyBytes = TEN_MIB, now = Date.now } = options;
+  const { maxBodyBytes = TEN_MIB } = options;
   const { origin, profile } = endpoint;
   const { transport = openTransport({ origin, connections, timeoutMs }) } = options;
   const given = [...(profile?.headers ?? []), ...(options.headers ?? [])];
@@ -102,7 +102,7 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
 
   const ofBody = { 'content-type': 'application/json', ...headers };
   const others = new Map<string, Transport>();
-  const mendedBefore = new Set<Mended>();
+  const { interpret, interpretBatch } = createInterpreter(options);
 
   function mostBytes(_: number, sent: ResponseHeaders): number {
     return Number(sent['content-length'] ?? 0) > maxBodyBytes ? 0 : maxBodyBytes;
@@ -159,6 +159,32 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     return { kind: 'away', reason: `http_${response.httpStatus}`, httpStatus, form, likeness };
   }
 
+  async function callBatch(
+    batch: BatchProfile,
+    domains: readonly string[],
+    signal: AbortSignal,
+  ): Promise<BatchReply> {
+    const path = endpoint.batchPath(batch, domains);
+    const { method } = batch;
+    const asked = { ...withBody(batch.bodyOf(domains)), method, origin, path, mostBytes };
+    const reply = await orNoAnswer(signal, async () => {
+      return interpretBatch(await transport.exchange(asked, signal), batch, domains, path);
+    });
+    return 'meaning' in reply ? reply : { meaning: reply, meanings: undefined };
+  }
+
+  async function close(): Promise<void> {
+    await Promise.all([transport, ...others.values()].map((one) => one.close()));
+  }
+
+  return { call, callBatch, close };
+}
+
+/** What answers mean, and what they cost. */
+function createInterpreter({ endpoint, credential, now = Date.now, onNotice }: BrandClientOptions) {
+  const { origin, profile } = endpoint;
+  const mendedBefore = new Set<Mended>();
+
   function interpret(response: Exchanged, path: string, domain: string): Meaning {
     const { httpStatus, headers: sent, bodyError } = response;
     if (bodyError instanceof GivenUpError && meaningOf(httpStatus) === 'found') throw bodyError;
@@ -186,21 +212,7 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
   function noteMended({ mended }: Body): void {
     if (mended === undefined || mendedBefore.has(mended)) return;
     mendedBefore.add(mended);
-    options.onNotice?.(MENDED[mended]);
-  }
-
-  async function callBatch(
-    batch: BatchProfile,
-    domains: readonly string[],
-    signal: AbortSignal,
-  ): Promise<BatchReply> {
-    const path = endpoint.batchPath(batch, domains);
-    const { method } = batch;
-    const asked = { ...withBody(batch.bodyOf(domains)), method, origin, path, mostBytes };
-    const reply = await orNoAnswer(signal, async () => {
-      return interpretBatch(await transport.exchange(asked, signal), batch, domains, path);
-    });
-    return 'meaning' in reply ? reply : { meaning: reply, meanings: undefined };
+    onNotice?.(MENDED[mended]);
   }
 
   /** Each answer in a reply is judged as if it had come alone, without the headers, which are all's. */
@@ -245,9 +257,5 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     return { meaning, meanings };
   }
 
-  async function close(): Promise<void> {
-    await Promise.all([transport, ...others.values()].map((one) => one.close()));
-  }
-
-  return { call, callBatch, close };
+  return { interpret, interpretBatch };
 }

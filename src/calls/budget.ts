@@ -196,6 +196,38 @@ interface Share {
   exhaustedAtMs: number | undefined;
 }
 
+/** What a domain counts, as answers have told so far. */
+class Price {
+  /** The most that one domain has counted; undefined until that is known. */
+  each: number | undefined;
+  /** Whether the ledger has not heard of it. */
+  isNews = false;
+  readonly #counts: SharedBudgetOptions['counts'];
+  readonly #least: number;
+
+  constructor({ counts = 'calls', least = 0 }: SharedBudgetOptions) {
+    this.#counts = counts;
+    this.#least = least;
+  }
+
+  learn(told: number | undefined): void {
+    if (told !== undefined && told > (this.each ?? -1)) this.each = told;
+  }
+
+  /** What a call counts that was made. @param held what it holds */
+  countOf(held: number, costMicros: number | undefined, domains?: number): number {
+    if (this.#counts === 'calls') return held;
+    if (this.#counts === 'domains') return domains ?? held;
+    if (costMicros === undefined) return held; // it was given up and may be billed
+    if (costMicros > 0) {
+      const told = Math.max(this.#least, Math.ceil(costMicros / (domains ?? 1)));
+      this.isNews ||= told > (this.each ?? 0);
+      this.learn(told);
+    }
+    return costMicros;
+  }
+}
+
 /** A ledger that cannot be reached must not hold up the end of a run. The calls then stay counted. */
 const GIVE_BACK_MS = 2_000;
 
@@ -215,13 +247,11 @@ function usedUpUntil({ endsAtMs }: CalendarWindow): UsedUp {
  * one domain and holds all that is left, so that no second one starts beside it, anywhere.
  */
 export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
-  const { ledger, now, usedUp = usedUpUntil, ahead = 0, counts = 'calls', least = 0 } = options;
+  const { ledger, now, usedUp = usedUpUntil, ahead = 0, counts = 'calls' } = options;
   const size = counts === 'calls' ? 1 : (options.size ?? 1);
+  const price = new Price(options);
   const change = createChange();
   let share: Share | undefined;
-  /** The most that one domain has counted; undefined until that is known. */
-  let each: number | undefined;
-  let isNews = false;
   let waiting = 0;
   let isClosing = false;
   let taking: Promise<void> | undefined;
@@ -229,16 +259,12 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
 
   const needed = (): number => (waiting + ahead) * size;
 
-  function learn(told: number | undefined): void {
-    if (told !== undefined && told > (each ?? -1)) each = told;
-  }
-
   async function take(signal: AbortSignal): Promise<void> {
     await givingBack;
     const before = givingBack;
     const askedAtMs = now();
-    const { count, window, nowMs, ...taken } = await ledger.take(needed(), each, signal);
-    learn(taken.each);
+    const { count, window, nowMs, ...taken } = await ledger.take(needed(), price.each, signal);
+    price.learn(taken.each);
     const overAtMs = askedAtMs + window.endsAtMs - nowMs;
     if (share?.window.id !== window.id) {
       share = { window, overAtMs, left: 0, acquired: 0, exhaustedAtMs: undefined };
@@ -248,59 +274,30 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
     share.exhaustedAtMs = count === 0 && before === givingBack ? now() : undefined;
   }
 
-  const isExhausted = ({ exhaustedAtMs }: Share): boolean =>
-    exhaustedAtMs !== undefined && Math.abs(now() - exhaustedAtMs) < ASK_AGAIN_MS;
-
   const isOver = ({ overAtMs }: Share): boolean => now() >= overAtMs;
-
-  /** What a call counts that was made. */
-  function countOf(held: number, costMicros: number | undefined, domains?: number): number {
-    if (counts === 'calls') return held;
-    if (counts === 'domains') return domains ?? held;
-    if (costMicros === undefined) return held; // it was given up and may be billed
-    if (costMicros > 0) {
-      const told = Math.max(least, Math.ceil(costMicros / (domains ?? 1)));
-      isNews ||= told > (each ?? 0);
-      learn(told);
-    }
-    return costMicros;
-  }
-
-  function permitIn(of: Share): Permit {
-    const room = each === 0 ? size : Math.floor(of.left / (each ?? of.left));
-    const domains = Math.min(size, room);
-    const held = each === undefined ? of.left : domains * each;
-    of.left -= held;
-    of.acquired += 1;
-    const settle = (count: number): void => {
-      of.left += held - count;
-      of.acquired -= 1;
-      change.notify();
-      if (of.left !== 0 || isNews) setImmediate(giveBack, of);
-    };
-    return {
-      domains: counts === 'calls' ? Infinity : domains,
-      isGood: () => !isOver(of) && held >= (each ?? 0) * domains,
-      spend: (costMicros, about) => settle(countOf(held, costMicros, about)),
-      release: (costMicros = 0) => settle(counts === 'cost' ? countOf(held, costMicros) : 0),
-    };
-  }
 
   /** Gives back what nobody waits for. If it fails, that stays counted. */
   function giveBack(of: Share): void {
+    const { each, isNews } = price;
     const kept = isClosing ? 0 : needed() * (each ?? Infinity) || 0;
     const surplus = of.left < 0 ? of.left : Math.max(0, of.left - kept);
     if ((surplus === 0 && !isNews) || isOver(of)) return;
     of.left -= surplus;
-    isNews = false;
+    price.isNews = false;
     if (surplus > 0) of.exhaustedAtMs = undefined;
     givingBack = givingBack.then(() => ledger.giveBack(surplus, of.window, each)).catch(() => {});
   }
 
+  const onSettled = (of: Share): void => {
+    change.notify();
+    if (of.left !== 0 || price.isNews) setImmediate(giveBack, of);
+  };
+
   function tryAcquire(): Permit | undefined {
     if (!share || isOver(share)) return undefined;
+    const { each } = price;
     const isEnough = each === undefined ? share.left > 0 : share.left >= each;
-    return isEnough ? permitIn(share) : undefined;
+    return isEnough ? permitIn(share, { price, counts, size, isOver, onSettled }) : undefined;
   }
 
   async function acquire(signal: AbortSignal): Promise<Permit | UsedUp> {
@@ -308,7 +305,7 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
       signal.throwIfAborted();
       const acquired = tryAcquire();
       if (acquired) return acquired;
-      if (!share || !isExhausted(share) || isOver(share)) {
+      if (!share || !isExhausted(share, now()) || isOver(share)) {
         taking ??= take(signal).finally(() => {
           taking = undefined;
         });
@@ -338,6 +335,39 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
       };
       await within(GIVE_BACK_MS, all());
     },
+  };
+}
+
+function isExhausted({ exhaustedAtMs }: Share, nowMs: number): boolean {
+  return exhaustedAtMs !== undefined && Math.abs(nowMs - exhaustedAtMs) < ASK_AGAIN_MS;
+}
+
+interface PermitOptions {
+  readonly price: Price;
+  readonly counts: SharedBudgetOptions['counts'];
+  readonly size: number;
+  readonly isOver: (of: Share) => boolean;
+  readonly onSettled: (of: Share) => void;
+}
+
+/** One more call of a share, and of as many domains as it has room for. */
+function permitIn(of: Share, { price, counts, size, isOver, onSettled }: PermitOptions): Permit {
+  const { each } = price;
+  const room = each === 0 ? size : Math.floor(of.left / (each ?? of.left));
+  const domains = Math.min(size, room);
+  const held = each === undefined ? of.left : domains * each;
+  of.left -= held;
+  of.acquired += 1;
+  const settle = (count: number): void => {
+    of.left += held - count;
+    of.acquired -= 1;
+    onSettled(of);
+  };
+  return {
+    domains: counts === 'calls' ? Infinity : domains,
+    isGood: () => !isOver(of) && held >= (price.each ?? 0) * domains,
+    spend: (costMicros, about) => settle(price.countOf(held, costMicros, about)),
+    release: (costMicros = 0) => settle(counts === 'cost' ? price.countOf(held, costMicros) : 0),
   };
 }
 

@@ -25,7 +25,9 @@ import {
 } from './connections.ts';
 import type { AppFolder } from './folder.ts';
 import type { Library } from './library.ts';
-import { fieldsRequest, openLists, readingRequest } from './lists.ts';
+import { fieldsRequest, openLists } from './lists.ts';
+import { createPreviews } from './previews.ts';
+import { readingRequest } from './read-list.ts';
 import { openRuns, runRequest } from './runs.ts';
 import { onPage } from './words.ts';
 
@@ -96,10 +98,12 @@ async function openModel({ folder, env, library }: OpenAppOptions, onChange: () 
   const connections = openConnections(folder, env, onChange);
   const shared = { folder, connections, env, library, onChange };
   const lists = await openLists(shared);
+  const previews = createPreviews({ ...shared, lists });
   const runs = openRuns({ ...shared, lists });
   return {
     connections,
     lists,
+    previews,
     runs,
     state: async () => ({
       board: await runs.board.read(),
@@ -115,7 +119,7 @@ async function openModel({ folder, env, library }: OpenAppOptions, onChange: () 
     /** The first rows of a result, and the command that does the same with the user's own file. */
     result: async (id: string, signal: AbortSignal) => {
       const { name, run } = lists.find(id);
-      const rows = await lists.rows(id, signal);
+      const rows = await previews.rows(id, signal);
       if (!run || run.connection.isRehearsal) return rows;
       const { input: _, ...reading } = lists.optionsOf(id);
       const settings = { ...settingsOf(run.connection), ...reading, store: folder.at('store') };
@@ -130,7 +134,7 @@ async function openModel({ folder, env, library }: OpenAppOptions, onChange: () 
 }
 
 /** The contract of page and server: `hono/client` types the page's side of it. */
-export function createApi({ connections, lists, runs, result }: Model) {
+export function createApi({ connections, lists, previews, runs, result }: Model) {
   const gone = (context: Context): AbortSignal => context.req.raw.signal;
   return new Hono()
     .route('/', boardApi(runs.board))
@@ -157,14 +161,14 @@ export function createApi({ connections, lists, runs, result }: Model) {
       return context.json({});
     })
     .post('/lists/:id/samples', async (context) =>
-      context.json(await lists.sample(context.req.param('id'), gone(context))),
+      context.json(await previews.sample(context.req.param('id'), gone(context))),
     )
     .post('/lists/:id/fields', takes(fieldsRequest), async (context) => {
       await lists.choose(context.req.param('id'), context.req.valid('json').fields);
       return context.json({});
     })
     .post('/lists/:id/plan', async (context) =>
-      context.json(await lists.plan(context.req.param('id'), gone(context))),
+      context.json(await previews.plan(context.req.param('id'), gone(context))),
     )
     .post('/lists/:id/run', takes(runRequest), async (context) => {
       await runs.start(context.req.param('id'), context.req.valid('json'));

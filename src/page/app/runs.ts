@@ -5,7 +5,8 @@ import type { RunRecorder } from '../../watch/record-run.ts';
 import type { RunView } from '../../watch/run-view.ts';
 import { type BoardSource, EMPTY_BOARD, GONE, showOwnRun } from '../board.ts';
 import { jobOnPage } from './connections.ts';
-import type { ListRun, Lists, ListsOptions } from './lists.ts';
+import type { ListRun } from './lists.ts';
+import type { LookupsOfLists } from './previews.ts';
 import { onPage } from './words.ts';
 
 // A list is run in this process, by the function that the command line calls: the key is here, and
@@ -28,7 +29,7 @@ interface Live {
 }
 
 /** The runs that go on, by their lists. */
-export function openRuns(options: ListsOptions & { readonly lists: Lists }) {
+export function openRuns(options: LookupsOfLists & { readonly onChange: () => void }) {
   const { connections, lists, env, library, onChange } = options;
   const live = new Map<string, Live>();
 

@@ -177,37 +177,12 @@ function createHandlers(
     return text;
   }
 
-  /** What is around the rows. */
-  function openOther({ local, prefix, depth, attributes, start, end }: XmlTag): void {
-    if (local === 'sheetData' && depth === 1) frame.prefix = prefix;
-    if (local === 'col' && depth === 2) {
-      const { min, max, style, hidden = '' } = attributes;
-      if (frame.columns.length >= MOST_COLUMNS) throw new Error('it has too many columns');
-      frame.columns.push({
-        firstRow: 1,
-        lastRow: MOST_ROWS,
-        firstColumn: Number(min) - 1,
-        lastColumn: Number(max) - 1,
-        style: style === undefined ? undefined : Number(style),
-        isHidden: /^(?:1|true)$/.test(hidden),
-        start: toBytes(start),
-        end: toBytes(end),
-      });
-    }
-    const range = readRange(attributes['ref']);
-    if (!range) return;
-    if (depth === 1 && (local === 'dimension' || local === 'autoFilter'))
-      frame[local] = { ...range, start: toBytes(start), end: toBytes(end) };
-    else if (local === 'mergeCell') frame.merges.push(range);
-    else if (local === 'hyperlink') frame.links.push({ range, id: relationIn(attributes) });
-  }
-
   return {
     open: (tag: XmlTag): void => {
       const { local } = tag;
       if (!row) {
         if (local === 'row' && tag.depth === 2) row = openRow(tag);
-        else openOther(tag);
+        else addToFrame(frame, tag, toBytes);
       } else if (local === 'c') cell = openCell(tag, row.lastCell);
       else if (local === 'f') openFormula(tag);
       else if (local === 'rPh') isPhonetic = true;
@@ -228,6 +203,35 @@ function createHandlers(
       }
     },
   };
+}
+
+/** Keeps what a tag around the rows says. */
+function addToFrame(
+  frame: SheetFrame,
+  { local, prefix, depth, attributes, start, end }: XmlTag,
+  toBytes: (place: number) => number,
+): void {
+  if (local === 'sheetData' && depth === 1) frame.prefix = prefix;
+  if (local === 'col' && depth === 2) {
+    const { min, max, style, hidden = '' } = attributes;
+    if (frame.columns.length >= MOST_COLUMNS) throw new Error('it has too many columns');
+    frame.columns.push({
+      firstRow: 1,
+      lastRow: MOST_ROWS,
+      firstColumn: Number(min) - 1,
+      lastColumn: Number(max) - 1,
+      style: style === undefined ? undefined : Number(style),
+      isHidden: /^(?:1|true)$/.test(hidden),
+      start: toBytes(start),
+      end: toBytes(end),
+    });
+  }
+  const range = readRange(attributes['ref']);
+  if (!range) return;
+  if (depth === 1 && (local === 'dimension' || local === 'autoFilter'))
+    frame[local] = { ...range, start: toBytes(start), end: toBytes(end) };
+  else if (local === 'mergeCell') frame.merges.push(range);
+  else if (local === 'hyperlink') frame.links.push({ range, id: relationIn(attributes) });
 }
 
 /** A cell that is being read: its column, its type and the place of its style as they are said, its texts. */
