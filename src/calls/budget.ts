@@ -301,31 +301,29 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
   }
 
   async function acquire(signal: AbortSignal): Promise<Permit | UsedUp> {
-    for (;;) {
-      signal.throwIfAborted();
-      const acquired = tryAcquire();
-      if (acquired) return acquired;
-      if (!share || !isExhausted(share, now()) || isOver(share)) {
-        taking ??= take(signal).finally(() => {
-          taking = undefined;
-        });
-        await unlessAborted(taking, signal);
-      } else if (share.acquired > 0) await unlessAborted(change.wait(), signal);
-      else return usedUp(share.window);
+    waiting += 1;
+    try {
+      for (;;) {
+        signal.throwIfAborted();
+        const acquired = tryAcquire();
+        if (acquired) return acquired;
+        if (!share || !isExhausted(share, now()) || isOver(share)) {
+          taking ??= take(signal).finally(() => {
+            taking = undefined;
+          });
+          await unlessAborted(taking, signal);
+        } else if (share.acquired > 0) await unlessAborted(change.wait(), signal);
+        else return usedUp(share.window);
+      }
+    } finally {
+      waiting -= 1;
+      if (share) setImmediate(giveBack, share);
     }
   }
 
   return {
     tryAcquire,
-    acquire: async (signal) => {
-      waiting += 1;
-      try {
-        return await acquire(signal);
-      } finally {
-        waiting -= 1;
-        if (share) setImmediate(giveBack, share);
-      }
-    },
+    acquire,
     close: async () => {
       isClosing = true;
       const all = async (): Promise<void> => {

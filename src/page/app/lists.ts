@@ -82,8 +82,8 @@ interface ListsOptions {
 
 export type Lists = Awaited<ReturnType<typeof openLists>>;
 
-/** The lists that were given to the app. */
-export async function openLists({ folder, connections, onChange }: ListsOptions) {
+/** What is known of the lists in a folder. */
+async function openRecords(folder: AppFolder, onChange: () => void) {
   const known = new Map<string, ListView>();
   for (const id of (await readdir(folder.at(FOLDER))).filter(isId)) {
     const list = folder.readJson(FOLDER, id, RECORD) as ListView | undefined;
@@ -95,31 +95,39 @@ export async function openLists({ folder, connections, onChange }: ListsOptions)
     if (list) known.set(id, { ...list, run });
     else if (isMarked(folder.path)) await folder.remove(FOLDER, id); // it was never whole
   }
-
-  const find = (id: string): ListView => {
-    const list = known.get(id);
-    if (!list) throw new HTTPException(404, { message: 'There is no such list any more.' });
-    return list;
+  return {
+    find: (id: string): ListView => {
+      const list = known.get(id);
+      if (!list) throw new HTTPException(404, { message: 'There is no such list any more.' });
+      return list;
+    },
+    keep: async (list: ListView): Promise<ListView> => {
+      try {
+        await folder.writeJson(list, FOLDER, list.id, RECORD);
+      } finally {
+        known.set(list.id, list);
+        onChange();
+      }
+      return list;
+    },
+    remove: async (id: string): Promise<void> => {
+      if (known.delete(id)) onChange();
+      await folder.remove(FOLDER, id);
+    },
+    /** What was touched last comes first. */
+    latestFirst: (): readonly ListView[] =>
+      [...known.values()].sort((one, other) => touchedAtMs(other) - touchedAtMs(one)),
   };
+}
+
+/** The lists that were given to the app. */
+export async function openLists({ folder, connections, onChange }: ListsOptions) {
+  const { find, keep, remove, latestFirst } = await openRecords(folder, onChange);
   const placeOf = (list: Pick<ListView, 'id' | 'name'>, signal: AbortSignal): ListPlace => ({
     path: folder.at(FOLDER, list.id, list.name),
     spoolFolder: folder.at('spool'),
     signal,
   });
-
-  async function keep(list: ListView): Promise<ListView> {
-    try {
-      await folder.writeJson(list, FOLDER, list.id, RECORD);
-    } finally {
-      known.set(list.id, list);
-      onChange();
-    }
-    return list;
-  }
-
-  /** What was touched last comes first. */
-  const latestFirst = (): readonly ListView[] =>
-    [...known.values()].sort((one, other) => touchedAtMs(other) - touchedAtMs(one));
 
   /** The options of `enrich` that say how a list is read, and what is made of it. */
   function optionsOf(id: string) {
@@ -153,15 +161,13 @@ export async function openLists({ folder, connections, onChange }: ListsOptions)
   return {
     /** All of them, in short. */
     entries: () =>
-      latestFirst().map(({ id, name, sizeBytes, uploadedAtMs, run }) => {
-        return {
-          id,
-          name,
-          sizeBytes,
-          uploadedAtMs,
-          lastRun: run && (run.view.headline ?? PHASES[run.view.phase]),
-        };
-      }),
+      latestFirst().map(({ id, name, sizeBytes, uploadedAtMs, run }) => ({
+        id,
+        name,
+        sizeBytes,
+        uploadedAtMs,
+        lastRun: run && (run.view.headline ?? PHASES[run.view.phase]),
+      })),
     find,
     placeOf,
     optionsOf,
@@ -189,8 +195,7 @@ export async function openLists({ folder, connections, onChange }: ListsOptions)
           fields: before?.fields ?? null,
         });
       } catch (error) {
-        known.delete(entry.id);
-        await folder.remove(FOLDER, entry.id);
+        await remove(entry.id);
         throw error;
       }
     },
@@ -203,11 +208,7 @@ export async function openLists({ folder, connections, onChange }: ListsOptions)
     /** Keeps what is known of a run. */
     keepRun: async (id: string, run: ListRun) => await keep({ ...find(id), run }),
     /** Removes a list with its results. */
-    remove: async (id: string): Promise<void> => {
-      known.delete(find(id).id);
-      onChange();
-      await folder.remove(FOLDER, id);
-    },
+    remove: async (id: string): Promise<void> => await remove(find(id).id),
   };
 }
 

@@ -66,51 +66,9 @@ export function ConnectStep({ app }: { readonly app: AppState }): JSX.Element {
         ]}
       />
       {profile?.about ? <Note kind="info">{profile.about}</Note> : null}
-      {isDescribed ? (
-        <>
-          <Field
-            label="Address of the API"
-            value={typed.baseUrl}
-            placeholder="https://api.example.com"
-            hint="It is asked for …/v1/brand?domain=acme.com"
-            onInput={(baseUrl) => set({ baseUrl })}
-          />
-          <Select
-            label="How it wants the key"
-            value={auth}
-            onChange={(how) => set({ how, name: '' })}
-            options={AUTHS}
-          />
-          {auth.endsWith(':') ? (
-            <Field
-              label={auth === 'header:' ? 'Name of the header' : 'Name in the address'}
-              value={authName}
-              onInput={(name) => set({ name })}
-            />
-          ) : null}
-        </>
-      ) : null}
+      {isDescribed ? <DescribedApi given={form.value} set={set} /> : null}
       {needsKey ? (
-        <>
-          <Field
-            label={auth === 'basic' ? 'User and password, as user:password' : 'Your key'}
-            isSecret
-            value={typed.apiKey}
-            hint={
-              connection?.hasKey
-                ? 'Leave it empty to keep the one that is known. It is never shown again.'
-                : 'It goes to the API and nowhere else, and is never shown again.'
-            }
-            onInput={(apiKey) => set({ apiKey })}
-            onEnter={connect}
-          />
-          <Choice
-            label="Keep the key on this computer"
-            hint="In a file that only you can read. Otherwise it is forgotten when Brandfill is closed."
-            isChosen={typed.keepKey}
-            onChange={(keepKey) => set({ keepKey })}
-          />
-        </>
+        <Key given={form.value} set={set} isKnown={connection?.hasKey ?? false} onEnter={connect} />
       ) : null}
       {isRehearsal ? null : (
         <Field
@@ -126,5 +84,77 @@ export function ConnectStep({ app }: { readonly app: AppState }): JSX.Element {
         />
       )}
     </Step>
+  );
+}
+
+/** What somebody has typed so far. */
+interface Given {
+  readonly baseUrl: string;
+  readonly how: string;
+  readonly name: string;
+  readonly apiKey: string;
+  readonly keepKey: boolean;
+}
+
+interface PartProps {
+  readonly given: Given;
+  readonly set: (change: Partial<Given>) => void;
+}
+
+/** Where an API is for which there is no profile. */
+function DescribedApi({ given, set }: PartProps): JSX.Element {
+  return (
+    <>
+      <Field
+        label="Address of the API"
+        value={given.baseUrl}
+        placeholder="https://api.example.com"
+        hint="It is asked for …/v1/brand?domain=acme.com"
+        onInput={(baseUrl) => set({ baseUrl })}
+      />
+      <Select
+        label="How it wants the key"
+        value={given.how}
+        onChange={(how) => set({ how, name: '' })}
+        options={AUTHS}
+      />
+      {given.how.endsWith(':') ? (
+        <Field
+          label={given.how === 'header:' ? 'Name of the header' : 'Name in the address'}
+          value={given.name}
+          onInput={(name) => set({ name })}
+        />
+      ) : null}
+    </>
+  );
+}
+
+function Key({
+  given,
+  set,
+  isKnown,
+  onEnter,
+}: PartProps & { readonly isKnown: boolean; readonly onEnter: () => void }): JSX.Element {
+  return (
+    <>
+      <Field
+        label={given.how === 'basic' ? 'User and password, as user:password' : 'Your key'}
+        isSecret
+        value={given.apiKey}
+        hint={
+          isKnown
+            ? 'Leave it empty to keep the one that is known. It is never shown again.'
+            : 'It goes to the API and nowhere else, and is never shown again.'
+        }
+        onInput={(apiKey) => set({ apiKey })}
+        onEnter={onEnter}
+      />
+      <Choice
+        label="Keep the key on this computer"
+        hint="In a file that only you can read. Otherwise it is forgotten when Brandfill is closed."
+        isChosen={given.keepKey}
+        onChange={(keepKey) => set({ keepKey })}
+      />
+    </>
   );
 }

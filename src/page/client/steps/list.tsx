@@ -82,35 +82,41 @@ function ChooseList({ app }: { readonly app: AppState }): JSX.Element {
           </>
         )}
       </div>
-      {app.lists.length > 0 ? (
-        <Table
-          caption="Lists from before"
-          columns={['list', 'size#', 'from', 'last run', 'delete']}
-          rows={app.lists.map(({ id, name, sizeBytes, uploadedAtMs, lastRun }) => [
-            <a key="list" href={addressOf({ step: 'list', id })}>
-              {name}
-            </a>,
-            size(sizeBytes),
-            time(uploadedAtMs),
-            lastRun === undefined ? (
-              'none'
-            ) : (
-              <a key="run" href={addressOf({ step: 'run', id })}>
-                {lastRun}
-              </a>
-            ),
-            <SureButton
-              key="delete"
-              text="Delete"
-              what={`${name} and its result`}
-              onSure={() =>
-                work.start(id, () => ask(api.lists[':id'].delete.$post({ param: { id } })))
-              }
-            />,
-          ])}
-        />
-      ) : null}
+      {app.lists.length > 0 ? <ListsFromBefore app={app} work={work} /> : null}
     </Step>
+  );
+}
+
+function ListsFromBefore(props: {
+  readonly app: AppState;
+  readonly work: ReturnType<typeof useWork>;
+}): JSX.Element {
+  const { app, work } = props;
+  return (
+    <Table
+      caption="Lists from before"
+      columns={['list', 'size#', 'from', 'last run', 'delete']}
+      rows={app.lists.map(({ id, name, sizeBytes, uploadedAtMs, lastRun }) => [
+        <a key="list" href={addressOf({ step: 'list', id })}>
+          {name}
+        </a>,
+        size(sizeBytes),
+        time(uploadedAtMs),
+        lastRun === undefined ? (
+          'none'
+        ) : (
+          <a key="run" href={addressOf({ step: 'run', id })}>
+            {lastRun}
+          </a>
+        ),
+        <SureButton
+          key="delete"
+          text="Delete"
+          what={`${name} and its result`}
+          onSure={() => work.start(id, () => ask(api.lists[':id'].delete.$post({ param: { id } })))}
+        />,
+      ])}
+    />
   );
 }
 
