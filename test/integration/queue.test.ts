@@ -17,6 +17,7 @@ describe('enrich --queue', () => {
     await Promise.all([stage.worker(...ofWorker), stage.worker(...ofWorker)]);
     const ended = await stage.enrich(...ofRun).ended;
     expect(ended.code, ended.stderr).toBe(0);
+    expect(ended.stderr).toMatch(/^Pace: held to /m);
     expect(arrivalsMs).toHaveLength(15);
     // In no second are there more than five, but for those that were late on their way.
     const most = Math.max(

@@ -125,10 +125,9 @@ export class LookupSession {
     return this.parts?.local.gate.describe();
   }
 
-  /** What its calls were held to; undefined when this process made none. */
+  /** What its calls were held to; undefined when none was made. */
   get limit(): Limit | undefined {
-    const { calls = 0 } = this.parts?.local.counters ?? {};
-    return calls > 0 ? this.pace?.limit : undefined;
+    return this.counters.calls > 0 ? this.pace?.limit : undefined;
   }
 
   /** What the answers showed of the API. */
@@ -183,7 +182,7 @@ export class LookupSession {
     const tellPause = (): void => {
       if (!control || control.isPaused === isPaused || control.stopped.aborted) return;
       ({ isPaused } = control);
-      const what = isPaused ? 'Paused: no new call starts until it is resumed.' : 'Resumed.';
+      const what = isPaused ? 'Paused: no new call starts until it goes on.' : 'It goes on.';
       notify({ onEvent }, what);
     };
     tellPause(); // it may have been paused meanwhile
