@@ -1,4 +1,6 @@
 import { scryptSync } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { createCredential, isCredentialName } from '../brand/credential.ts';
 import { createEndpoint } from '../brand/endpoint.ts';
 import { proxyLogins } from '../brand/proxy.ts';
@@ -239,17 +241,17 @@ const LONGEST_SECRET = 64 * 1024;
 /** @throws BrandfillError `INVALID_SETTING` */
 function readSecret(file: string): string {
   let why = 'it is empty';
-  let isThere = true;
+  // What is no file may be the credential itself, unless it ends, or begins, as nothing but a path does.
+  const isInFolder = !['.', '/'].includes(dirname(file)) && existsSync(dirname(file));
+  let isPath = isInFolder || /\.(?:txt|key|secret|token)$/.test(file);
   try {
     const secret = readSmallFile(file, LONGEST_SECRET)?.trim();
     if (secret === undefined) why = 'it is too long for a credential';
     else if (secret !== '') return secret;
   } catch (error) {
     why = describeSystemError(error);
-    isThere = systemErrorCode(error) !== 'ENOENT';
+    isPath ||= systemErrorCode(error) !== 'ENOENT';
   }
-  // What is no file may be the credential itself, unless it ends as nothing but a file does.
-  const isPath = isThere || /\.(?:txt|key|secret|token)$/.test(file);
   throw refusal(`Cannot use option 'apiKeyFile'${isPath ? ` (${file})` : ''}: ${why}.`);
 }
 

@@ -51,6 +51,7 @@ describe('the credential of a job', () => {
 
   it.each([
     ['there is no such file or folder', () => 'my-api.key'],
+    ['there is no such file or folder', () => './jobs/k3y'],
     ['there is no such file or folder', () => `${useTempFolder()}/my.txt`],
     ['it is a folder, not a file', useTempFolder],
     ['it is empty', () => writeKey(' \n')],
@@ -62,18 +63,14 @@ describe('the credential of a job', () => {
     );
   });
 
-  it.each([
-    'sk_live_51Hx',
-    '/9j4AAQSkZJRg',
-    'eyJhbGciOi.eyJzdWIi.c2ln',
-    'a+b/c==',
-    'my key',
-    './jobs/k3y',
-  ])('is not repeated where it stands in place of its file: %s', (apiKeyFile) => {
-    expect(() => jobOf({ auth: 'bearer', apiKeyFile })).toThrow(
-      "Cannot use option 'apiKeyFile': there is no such file or folder.",
-    );
-  });
+  it.each(['sk_live_51Hx', '/9j4AAQSkZJRg', 'eyJhbGciOi.eyJzdWIi.c2ln', 'a+b/c==', 'my key'])(
+    'is not repeated where it stands in place of its file: %s',
+    (apiKeyFile) => {
+      expect(() => jobOf({ auth: 'bearer', apiKeyFile })).toThrow(
+        "Cannot use option 'apiKeyFile': there is no such file or folder.",
+      );
+    },
+  );
 
   it.each(['bearer', 'basic', 'header:x-key'])(
     'with two lines is refused, not repeated: %s',
