@@ -19,7 +19,7 @@ export function describeTrial(trial: Trial, text: string, nowMs: number): readon
     : `${countOf(trial.calls, 'call')}, ${formatDuration(trial.elapsedMs)}.`;
   const advice = status === 'found' ? '' : ` ${adviseOn(trial)}`;
   const words = said === undefined ? '' : ` It says: '${printable(said)}'.`;
-  const doubt = DOUBTS[httpStatus ?? 0] ?? '';
+  const doubt = (status !== 'pending' && DOUBTS[httpStatus ?? 0]) || '';
   const of = httpStatus === undefined ? '' : ` (${httpStatus})`;
   const outcome = `${STATUSES[status].name}${of}.${advice}${words}${doubt} ${cost}`;
   // The words for runs speak of the first five calls; here there is only one.

@@ -159,8 +159,7 @@ function timeOf({ estimate }: Pick<Plan, 'estimate'>): string {
   if (!estimate) return 'not known before the limit of the API is';
   const whose = estimate.limitIs === 'fixed' ? 'as told' : 'the limit that the last run met';
   const seconds = Math.round(estimate.durationMs / 1_000);
-  const time = seconds < 1 ? 'a second' : `about ${formatDuration(seconds * 1_000)}`;
-  return `${time} at ${formatRate(estimate.limitPerSecond)}, ${whose}`;
+  return `about ${formatDuration(Math.max(1, seconds) * 1_000)} at ${formatRate(estimate.limitPerSecond)}, ${whose}`;
 }
 
 function costOf({ bill, cost, price = 0, currency, isBound }: Partial<Plan>): Text {

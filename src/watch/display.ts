@@ -91,7 +91,9 @@ export async function openDisplay(options: OpenDisplayOptions): Promise<RunDispl
   const isShown = options.log.format === 'shown';
   const log = isShown ? openLog({ ...options, format: 'plain' }) : options.log;
   if (progress === 'none' || !isLogged('info', level)) return createDisplay(log, NO_SURFACE);
-  const isBar = progress !== 'lines' && stream.isTTY && process.env['TERM'] !== 'dumb';
+  // A terminal without lines, as of a job in CI, has no room for a bar.
+  const isBar =
+    progress !== 'lines' && stream.isTTY && stream.rows !== 0 && process.env['TERM'] !== 'dumb';
   return createDisplay(log, isShown && isBar ? await openBlock(stream) : linesIn(log));
 }
 

@@ -2,7 +2,7 @@ import type { SameRecord } from '../collector/same-records.ts';
 import { countOf, formatCount } from '../common/format.ts';
 import type { Finding } from '../worker/answer-kinds.ts';
 import type { RunReason } from './run-view.ts';
-import { seenOf } from './words.ts';
+import { seenOf, upperFirst } from './words.ts';
 
 /** What a run found out about an API, so that a person can check it. */
 export interface FoundOut {
@@ -30,7 +30,11 @@ export function describeFindings(
   reasons: readonly RunReason[],
   found: number,
 ): string[] {
-  const sentences = findings.flatMap((finding) => sentenceOn(finding, reasons) ?? []);
+  const byChance = findings.filter(({ about }) => about === 'chance');
+  const sentences = [
+    ...findings.flatMap((finding) => sentenceOn(finding, reasons) ?? []),
+    ...(byChance.length > 0 ? [sentenceOnChance(byChance)] : []),
+  ];
   if (sameRecord && sameRecord.domains > FEW_DOMAINS && sameRecord.rows > SMALL_SHARE * found) {
     const { rows, domains, example } = sameRecord;
     const of = rows > domains ? ` of ${formatCount(domains)} domains` : '';
@@ -42,14 +46,12 @@ export function describeFindings(
 }
 
 function sentenceOn(
-  { about, httpStatus, reason, share }: Finding,
+  { about, httpStatus, reason }: Finding,
   reasons: readonly RunReason[],
 ): string | undefined {
-  const what = whatOf(httpStatus, reason);
+  const what = upperFirst(whatOf({ httpStatus, reason }));
   if (about === 'limit') return `${what} is how this API limits the rate of calls.`;
-  if (about === 'chance') {
-    return `About one call in ${formatCount(Math.max(2, Math.round(1 / share)))} gets ${what.replace(/^N/, 'n')} by chance: such domains were asked again.`;
-  }
+  if (about === 'chance') return undefined;
   const of = reasons.filter((one) => one.reason === reason && one.httpStatus === httpStatus);
   const rows = of.reduce((sum, one) => sum + one.rows, 0);
   if (rows === 0) return undefined;
@@ -58,8 +60,15 @@ function sentenceOn(
     : `${what} is how this API refuses a domain: ${countOf(rows, 'row')}.`;
 }
 
-/** What came: `403`, `200 (no json)`, `No answer (connections are broken off)`. */
-function whatOf(httpStatus: number | undefined, reason: string): string {
-  if (httpStatus === undefined) return `No answer (${seenOf(reason)})`;
+/** `About one call in 44 gets 500, 502, 503 by chance: such domains were asked again.` */
+function sentenceOnChance(findings: readonly Finding[]): string {
+  const share = findings.reduce((sum, one) => sum + one.share, 0);
+  const what = findings.map(whatOf).join(', ');
+  return `About one call in ${formatCount(Math.max(2, Math.round(1 / share)))} gets ${what} by chance: such domains were asked again.`;
+}
+
+/** What came: `403`, `200 (no json)`, `no answer (connections are broken off)`. */
+function whatOf({ httpStatus, reason }: Pick<Finding, 'httpStatus' | 'reason'>): string {
+  if (httpStatus === undefined) return `no answer (${seenOf(reason)})`;
   return reason === `http_${httpStatus}` ? `${httpStatus}` : `${httpStatus} (${seenOf(reason)})`;
 }

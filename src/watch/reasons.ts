@@ -3,6 +3,7 @@ import { STATUSES, type StatusName, upperFirst } from './words.ts';
 
 /** What the outcome of a row means, and what to do about it, in a sentence or two. */
 export function adviseOn({ status, reason, httpStatus = 0 }: Reasoned): string {
+  if (status === 'pending') return 'The API is still finding out: the next run asks again.';
   const means = sentenceOn(reason);
   if (status !== 'failed' && status !== 'stale') {
     return means ?? upperFirst(`${STATUSES[status].means}.`);

@@ -50,6 +50,7 @@ export const ENDINGS = {
 
 /** What is seen of calls that fail, by the reason. @default an answer's status, or the reason itself */
 const SEEN: Readonly<Record<string, string>> = {
+  http_401: 'it refuses the key, 401',
   connection_refused: 'nothing listens there',
   connection_reset: 'connections are broken off',
   dns_failure: 'its name is not known',

@@ -69,10 +69,15 @@ describe.skipIf(!isThere)('the progress on a terminal', () => {
   });
 
   it.each([
-    ['on a terminal that cannot move its cursor', { TERM: 'dumb', FORCE_COLOR: '1' }, 'auto'],
+    [
+      'on a terminal that cannot move its cursor',
+      { env: { TERM: 'dumb', FORCE_COLOR: '1' } },
+      'auto',
+    ],
+    ['on a terminal without a line', { rows: 0 }, 'auto'],
     ['where they are asked for', {}, 'lines'],
-  ])('is plain lines %s', async (_, env, style) => {
-    const terminal = await enrichAt({ env }, '--rate', '200/s', '--progress', style);
+  ])('is plain lines %s', async (_, at, style) => {
+    const terminal = await enrichAt(at, '--rate', '200/s', '--progress', style);
     const { raw } = await terminal.ended;
     expect(raw).toContain('100%, 63 of 63 rows, 60 found, ');
     expect(raw).not.toContain('\u001b');

@@ -44,6 +44,11 @@ describe('words', () => {
     expect(said.filter((text) => /--|^[a-z]|brandfill/.test(onPage(text)))).toEqual([]);
   });
 
+  it('do not call a domain unknown that the API is still finding out about', () => {
+    const pending = { status: 'pending', reason: 'http_404', httpStatus: 404 } as const;
+    expect(adviseOn(pending)).toBe('The API is still finding out: the next run asks again.');
+  });
+
   it('say when to come back, and what the API said', () => {
     const refusal = { httpStatus: 402, said: 'pay first', reason: 'http_402' } as const;
     expect(describeStop({ reason: 'quota', refusal, comeBackAtMs: 0 })).toBe(

@@ -18,6 +18,8 @@ export interface TerminalOptions {
   readonly cwd: string;
   /** @default 80 */
   readonly columns?: number;
+  /** @default as many as are kept */
+  readonly rows?: number;
   readonly env?: NodeJS.ProcessEnv;
 }
 
@@ -39,11 +41,11 @@ const UNDECIDED = { NO_COLOR: undefined, FORCE_COLOR: undefined, CI: undefined }
 /** Starts the real command at a terminal. */
 export async function openTerminal(
   args: readonly string[],
-  { cwd, columns = 80, env = {} }: TerminalOptions,
+  { cwd, columns = 80, rows = ROWS, env = {} }: TerminalOptions,
 ) {
   const words = [process.execPath, builtCommand(), ...args];
   const command = words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
-  const line = `stty cols ${columns} rows ${ROWS}; tty >&3; exec 3>&-; exec ${command}`;
+  const line = `stty cols ${columns} rows ${rows}; tty >&3; exec 3>&-; exec ${command}`;
   const child = spawn('script', ['-q', '-e', '-c', line, '/dev/null'], {
     cwd,
     env: { ...ENVIRONMENT, ...UNDECIDED, SHELL: '/bin/sh', TERM: 'xterm', ...env },
