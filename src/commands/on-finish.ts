@@ -118,9 +118,13 @@ const PATHS: ReadonlySet<string> = new Set(['file', 'folder', 'out', 'failures']
 function variablesOf(report: ReturnType<typeof reportOf>): NodeJS.ProcessEnv {
   const { job, file, exitCode, rows, statuses, calls, out, failures, error } = report;
   const values = { job, job_file: file, exit_code: exitCode, rows, calls, out, failures, error };
-  const counts = { found: statuses?.found, failed: statuses?.failed };
+  const more = {
+    found: statuses?.found,
+    failed: statuses?.failed,
+    changes: report.changes?.file,
+  };
   return Object.fromEntries(
-    Object.entries({ ...values, ...counts }).map(([name, value]) => [
+    Object.entries({ ...values, ...more }).map(([name, value]) => [
       `BRANDFILL_${name.toUpperCase()}`,
       value === undefined ? undefined : String(value),
     ]),

@@ -26,6 +26,7 @@ describe('onFinish', () => {
       baseUrl: ${api.url}
       auth: bearer
       apiKeyEnv: CRM_KEY
+      changes: new.csv
       onFinish: { ${KEEP} }
     `);
     const keys = { CRM_KEY: SECRET, BRANDFILL_API_KEY: SECRET };
@@ -50,6 +51,7 @@ describe('onFinish', () => {
     const variables = folder.read('env.txt');
     expect(variables).toMatch(/^BRANDFILL_EXIT_CODE=0$/m);
     expect(variables).toMatch(/^BRANDFILL_ROWS=2$/m);
+    expect(variables).toContain(`\nBRANDFILL_CHANGES=${folder.at('new.csv')}\n`);
     expect(variables).toMatch(/^OTHER=kept$/m);
     const all = variables + folder.read('told.json') + ended.stderr;
     expect(all).not.toContain(SECRET);
