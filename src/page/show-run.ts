@@ -115,7 +115,12 @@ export async function showRun(
     const { name = 'enrich' } = options;
     let { metrics } = options;
     if (!metrics) {
-      const status = await openOwnStatus(job, { recorder, control, options, context });
+      const status = await openOwnStatus(job, {
+        recorder,
+        control,
+        options,
+        context: { ...context, onEvent: given.onEvent }, // its address is no news of the run
+      });
       if (status) ({ health, metrics } = closer.add(status));
     }
     metrics?.forRun(name, () => recorder.read());

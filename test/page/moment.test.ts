@@ -7,6 +7,7 @@ describe('what the page says of a run is true at that moment', () => {
     { given: 'it goes on', phase: 'looking_up', says: /^You may close this page: it goes on/ },
     { given: 'it is written', phase: 'writing', says: /^You may close this page: it goes on/ },
     { given: 'it is paused', phase: 'looking_up', isPaused: true, says: /^It is paused, also/ },
+    { given: 'it is over', phase: 'ended', says: /^One moment: the result/ },
     { given: 'it stops', phase: 'stopping', says: /^It stops: calls under way end/ },
     { given: 'the page hears nothing', phase: 'looking_up', link: 'lost', says: /from before/ },
     { given: 'nobody is signed in', phase: 'stopping', link: 'signed_out', says: /from before/ },

@@ -1,5 +1,6 @@
 import { domainToUnicode } from 'node:url';
 import { shortenTo } from '../../common/text.ts';
+import { textOfCell } from '../../rows/csv/csv-writer.ts';
 import type { Tried } from '../../run/trial.ts';
 import { describeStop } from '../../watch/describe.ts';
 import { adviseOn } from '../../watch/reasons.ts';
@@ -92,19 +93,14 @@ function fieldsOf(tried: readonly Tried[]) {
   return [...ways].map(([expression, name]) => ({
     name: name.replace(/^brand_/, ''),
     expression,
-    values: tried.map(({ columns }) =>
-      textOf(columns.find((column) => column.expression === expression)?.value),
-    ),
+    values: tried.map(({ columns }) => {
+      const value = columns.find((column) => column.expression === expression)?.value;
+      return shortenTo(textOfCell(value), LONGEST_VALUE);
+    }),
   }));
 }
 
 const LONGEST_VALUE = 160;
-
-/** The text of a value of an answer, for a cell of the page. */
-function textOf(value: unknown = ''): string {
-  if (value === null) return '';
-  return shortenTo(typeof value === 'string' ? value : JSON.stringify(value), LONGEST_VALUE);
-}
 
 /** What most people look for in a result, in this order, by the ends of names. */
 const MOST_FIRST = 5;

@@ -2,7 +2,6 @@ import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import type { RunView, Span } from '../../watch/run-view.ts';
-import { Table } from './components.tsx';
 import { duration, rate } from './format.ts';
 
 interface Line {
@@ -34,9 +33,9 @@ const TIME_STEPS = [1, 60, 3_600].flatMap((unit) =>
   [1, 2, 5, 10, 15, 30].map((step) => step * unit),
 );
 
-/** The speed over the time of a run, and the same in figures for those who cannot see it. */
+/** The speed over the time of a run; its figures stand beside it for those who cannot see it. */
 export function Chart(view: ChartProps): JSX.Element | null {
-  const { spans, spanMs } = view;
+  const { spans } = view;
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
   const latest = useRef(view);
@@ -78,20 +77,6 @@ export function Chart(view: ChartProps): JSX.Element | null {
         </ul>
       </figcaption>
       <div ref={place} class="plot" aria-hidden="true" />
-      <details class="speed">
-        <summary>Speed in figures, about every {duration(spanMs)}</summary>
-        <Table
-          caption="Speed"
-          columns={['from', ...LINES.map(({ name }) => `${name}#`)]}
-          rows={spans.map((span) => [
-            duration(span.atMs),
-            ...LINES.map(({ valueOf }) => {
-              const value = valueOf(span);
-              return value === undefined ? '–' : rate(value);
-            }),
-          ])}
-        />
-      </details>
     </figure>
   );
 }
@@ -129,7 +114,7 @@ function optionsOf(width: number): uPlot.Options {
       {
         ...axis,
         incrs: TIME_STEPS,
-        values: (_, seconds) => seconds.map((s) => duration(s * 1_000)),
+        values: (_, seconds) => seconds.map((s) => (s === 0 ? '0' : duration(s * 1_000))),
       },
       {
         ...axis,

@@ -269,6 +269,7 @@ export function Table(props: TableProps): JSX.Element {
   const isNumber = (name: ComponentChildren): name is string =>
     typeof name === 'string' && name.endsWith('#');
   const classOf = (at: number): string | undefined => (isNumber(columns[at]) ? 'n' : undefined);
+  const nameOf = (name: ComponentChildren) => (isNumber(name) ? name.slice(0, -1) : name);
   return (
     <section
       class="wide"
@@ -283,7 +284,7 @@ export function Table(props: TableProps): JSX.Element {
           <tr>
             {columns.map((name, at) => (
               <th key={at} scope="col" class={classOf(at)}>
-                {isNumber(name) ? name.slice(0, -1) : name}
+                {nameOf(name)}
               </th>
             ))}
           </tr>
@@ -298,7 +299,9 @@ export function Table(props: TableProps): JSX.Element {
                     key={at}
                     scope={at === 0 ? 'row' : undefined}
                     class={classOf(at)}
-                    data-name={isStacked && typeof cell === 'string' ? columns[at] : undefined}
+                    data-name={
+                      isStacked && typeof cell === 'string' ? nameOf(columns[at]) : undefined
+                    }
                   >
                     {cell}
                   </Cell>

@@ -24,6 +24,7 @@ export function closing(
 ): string {
   if (link !== 'live') return 'What you see is from before: this page does not hear of the run.';
   if (isPaused) return 'It is paused, also when you close this page, until somebody lets it go on.';
+  if (phase === 'ended') return 'One moment: the result is being read.';
   if (phase === 'stopping') return 'It stops: calls under way end, then the rows are written.';
   return 'You may close this page: it goes on, and is here when you come back.';
 }

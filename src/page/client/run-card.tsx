@@ -102,7 +102,7 @@ export function Run({
 function aboutOf(view: RunView): string {
   const { schedule, startedAt, endedAt, api, queue } = view;
   return [
-    `Asks ${api}`,
+    `${endedAt === undefined ? 'Asks' : 'Asked'} ${api}`,
     ...(queue === undefined ? [] : [`queue ${queue}`]),
     ...(schedule ? [`schedule ${schedule.job}`] : []),
     `started ${time(startedAt)}`,
@@ -212,7 +212,7 @@ function Rows({ view }: { readonly view: RunView }): JSX.Element | null {
   return (
     <Table
       caption={view.store ? 'Rows by how they ended' : 'Rows so far'}
-      columns={['rows', 'how many#', 'share#', 'meaning']}
+      columns={['status', 'rows#', 'share#', 'meaning']}
       rows={there.map((name) => [
         <span key={name} class={`badge ${STATUSES[name].tone}`}>
           {STATUSES[name].name}
@@ -268,14 +268,16 @@ function figuresOf(view: RunView): readonly (readonly [string, string])[] {
       isLive ? 'Calls per second now' : 'Calls per second, on average',
       rate(isLive ? view.ratePerSecond : view.callsPerSecond),
     ],
-    ['Limit', view.pace ?? (limit === undefined ? 'not known' : rate(limit))],
+    [
+      'Limit',
+      view.pace?.replace(/^limit /, '') ?? (limit === undefined ? 'not known' : rate(limit)),
+    ],
     ['Domains looked up', `${count(view.lookups)} of ${count(view.due)}`],
     ['Domains pending', pendingNow > 0 ? count(pendingNow) : undefined],
     ['Calls throttled (429 and the like)', count(view.throttled)],
     ['Lookups tried again', count(view.retries)],
     [view.bill ? 'Cost' : 'Cost, at most', costOf(view)],
     ['Half of the calls within', latency && duration(latency.p50Ms)],
-    ['95 % of the calls within', latency && duration(latency.p95Ms)],
     ['Time', duration(view.elapsedMs)],
   ];
   return all.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));

@@ -46,6 +46,7 @@ export function RunsPage({ board }: { readonly board: Board }): JSX.Element {
           <Table
             caption="Schedules"
             hasHeading
+            isStacked
             columns={['job', 'when', 'next', 'state', 'last run']}
             rows={schedules.map((of) => [
               of.job,
@@ -91,6 +92,7 @@ function Workers({ workers }: Pick<Board, 'workers'>): JSX.Element | null {
       <Table
         caption="Workers"
         hasHeading
+        isStacked
         columns={['worker', 'asks', 'calls#', 'at once, at most#', 'state']}
         rows={workers.map((worker) => [
           `process ${worker.pid} on ${worker.host}`,
@@ -125,6 +127,7 @@ function Queues({ queues, onAgain }: QueuesProps): JSX.Element | null {
       <Table
         caption="Queues, in jobs"
         hasHeading
+        isStacked
         columns={['queue', 'waiting#', 'active#', 'later#', 'failed#', 'outcomes not collected#']}
         rows={queues.map(({ queue, isPaused, jobs, uncollected }) => [
           isPaused ? `${queue} (paused through BullMQ)` : queue,

@@ -183,6 +183,11 @@ function ReadList({ id }: { readonly id: string }): JSX.Element {
   );
 }
 
+/** On a phone the chosen column may be beyond the edge. */
+function show(name: HTMLElement | null): void {
+  name?.closest('.wide')?.scrollTo({ left: name.offsetLeft - 100 });
+}
+
 /** The first rows, as the file has them; the name of a column is a button that chooses it. */
 function FirstRows(props: {
   readonly view: List;
@@ -201,6 +206,7 @@ function FirstRows(props: {
             type="button"
             class="link"
             aria-pressed={at === column?.index}
+            ref={at === column?.index ? show : null}
             onClick={() => props.onChoose(name)}
           >
             {name === '' ? 'no name' : name}
