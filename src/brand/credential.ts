@@ -29,7 +29,7 @@ export function parseAuth(spec: string): AuthScheme {
   if (!match?.[1] || !match[2] || (match[1] === 'header' && isReservedHeader(match[2]))) {
     throw new BrandfillError(
       'INVALID_SETTING',
-      "expected none, bearer, basic, header:NAME or query:NAME; the credential itself goes into BRANDFILL_API_KEY or option 'apiKeyFile'",
+      'expected none, bearer, basic, header:NAME or query:NAME; the credential itself is no part of it',
     );
   }
   return { kind: match[1] as 'header' | 'query', name: match[2] };

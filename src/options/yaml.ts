@@ -187,7 +187,7 @@ function describeYamlError(message: string, begin: string): string {
   const hint = /[-@`*&!%|>]/.test(begin)
     ? `; what begins with ${begin} goes in quotes`
     : /[{}]/.test(begin)
-      ? '; between { and }, a text that has one of them goes in quotes'
+      ? '; between [ and ] or { and }, a text that has one of them goes in quotes'
       : '';
   return message.replace(/(: ".*|\n.*)$/s, '') + hint;
 }

@@ -153,7 +153,7 @@ const HIDDEN: Refusals = {
       { headers: [[`${name}=s3cret`]] },
     ]),
   ),
-  '--auth: expected none, bearer, basic, header:NAME or query:NAME; the credential itself goes into BRANDFILL_API_KEY or --api-key-file.':
+  '--auth: expected none, bearer, basic, header:NAME or query:NAME; the credential itself is no part of it.':
     { auth: AUTHS },
 };
 
