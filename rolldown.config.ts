@@ -3,7 +3,8 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { build, defineConfig, type OutputOptions } from 'rolldown';
 import { z } from 'zod';
-import { metaOf, type Options } from './src/options/option.ts';
+import { plainText } from './src/options/kinds.ts';
+import { metaOf, type Options, option } from './src/options/option.ts';
 import { OPTIONS as ALL_OPTIONS, SOURCE, STATUS_OPTIONS } from './src/options/options.ts';
 
 /** The page of app, dashboard and report. */
@@ -31,8 +32,13 @@ export const OUTPUT: OutputOptions = {
 };
 
 /** An option, as a member of a table of options. */
-const MEMBER = /^( +)(\w+): import\("zod"\)/gm;
-const DESCRIBED: Options = { ...SOURCE, ...ALL_OPTIONS, ...STATUS_OPTIONS };
+export const MEMBER = /^( +)(\w+): (?:import\("zod"\)|z\.)/gm;
+const DESCRIBED: Options = {
+  ...SOURCE,
+  ...ALL_OPTIONS,
+  ...STATUS_OPTIONS,
+  apiKey: option(plainText(), { help: 'the credential' }),
+};
 
 const BUNDLED = new Set([
   '@jmespath-community/jmespath',
@@ -141,9 +147,9 @@ async function describeOptions(folder: string): Promise<void> {
   for (const name of names.filter((one) => one.endsWith('.d.ts'))) {
     const file = join(folder, name);
     const types = await readFile(file, 'utf8');
-    const described = types.replaceAll(MEMBER, (line, indent: string, key: string) => {
+    const described = types.replaceAll(MEMBER, (line, indent: string, key: string, at: number) => {
       const { help, default: value } = metaOf(DESCRIBED[key] ?? z.never());
-      if (help === undefined) return line;
+      if (help === undefined || types.slice(0, at).endsWith('*/\n')) return line;
       const ending = value === undefined ? '' : ` @default ${value}`;
       return `${indent}/** ${help[0]?.toUpperCase()}${help.slice(1)}.${ending} */\n${line}`;
     });

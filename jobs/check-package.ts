@@ -9,7 +9,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { NO_LICENSE } from '../rolldown.config.ts';
+import { MEMBER, NO_LICENSE } from '../rolldown.config.ts';
 
 const project = join(import.meta.dirname, '..');
 const folder = mkdtempSync(join(tmpdir(), 'brandfill-package-'));
@@ -34,12 +34,14 @@ function run(command: string, args: readonly string[], cwd: string): string {
   });
 }
 
-/** Options of the command's types without a description. */
+/** Options without a description in the types of the command, or of the library, which editors show. */
 function undescribed(): string[] {
-  const lines = readFileSync(join(project, 'dist/options/options.d.ts'), 'utf8').split('\n');
-  return lines
-    .filter((line, at) => line.includes(': import("zod")') && !lines[at - 1]?.includes('*/'))
-    .map((line) => `no description in the types: ${line.trim().slice(0, 40)}`);
+  return ['dist/options/options.d.ts', 'dist/api/enrich.d.ts'].flatMap((file) => {
+    const lines = readFileSync(join(project, file), 'utf8').split('\n');
+    return lines
+      .filter((line, at) => line.search(MEMBER) >= 0 && !lines[at - 1]?.includes('*/'))
+      .map((line) => `no description in ${file}: ${line.trim().slice(0, 40)}`);
+  });
 }
 
 try {
