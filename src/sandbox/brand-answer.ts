@@ -54,10 +54,10 @@ export function createBrandAnswer(
   const industry = pick(industries, 'Other');
   const isPublic = chance() < 0.1;
   return {
-    // One name in 25 looks like a formula.
-    name: chance() < 0.04 ? pick(formulaNames, String)(name) : name,
+    name,
     domain,
-    description: `${pick(offers, 'All about')} ${industry.toLowerCase()}, from ${city}`,
+    // One in 25 looks like a formula.
+    description: `${chance() < 0.04 ? '=' : ''}${pick(offers, 'All about')} ${industry.toLowerCase()}, from ${city}`,
     about: name + pick(stories, ''),
     ...(chance() < 0.9 && { industry }),
     ...(chance() < 0.8 && { employees: Math.ceil(3 ** (1 + chance() * 9)) }),
@@ -170,14 +170,6 @@ const stories: readonly string[] = [
   ' looks after the dull part of the business: invoices, deadlines, archives. “Nobody thanks us for it,” says its founder, “and that’s exactly how it should be.” ✓',
   ' has been independent since its first day. It lends, hires and repairs; what cannot be mended goes back to its makers, who pay for the journey. Zażółć gęślą jaźń.',
   ' runs a network of 24-hour points, from the harbour to the last mountain village.\r\nThe promise: a person, not a form; an answer the same day; no small print.',
-];
-
-/** Names that a spreadsheet would take for a formula. */
-const formulaNames: readonly ((name: string) => string)[] = [
-  (name) => `=1+1 ${name}`,
-  (name) => `+${name}`,
-  (name) => `-${name}-`,
-  (name) => `@${name}`,
 ];
 
 /** Beginnings of a short description. */
