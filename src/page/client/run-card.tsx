@@ -185,11 +185,17 @@ function Details({ view }: { readonly view: RunView }): JSX.Element {
             .map(([answer, times]) => [answer, count(times), share(times, answered)])}
         />
       ) : null}
-      <Folded
-        title="Added columns"
-        columns={['column', 'rows with a value#', 'of enriched#']}
-        rows={columns.map(({ name, rows }) => [name, count(rows), share(rows, enriched)])}
-      />
+      {columns.length > 0 ? (
+        <details>
+          <summary>Added columns</summary>
+          <Table
+            caption="Added columns"
+            hasHeading
+            columns={['column', 'rows with a value#', 'of enriched#']}
+            rows={columns.map(({ name, rows }) => [name, count(rows), share(rows, enriched)])}
+          />
+        </details>
+      ) : null}
       {view.notices.length > 0 ? (
         <ul class="hint" aria-label="Notices">
           {view.notices.map((notice, at) => (
@@ -199,7 +205,6 @@ function Details({ view }: { readonly view: RunView }): JSX.Element {
           ))}
         </ul>
       ) : null}
-      <Files view={view} />
     </>
   );
 }
@@ -281,33 +286,4 @@ function figuresOf(view: RunView): readonly (readonly [string, string])[] {
     ['Time', duration(view.elapsedMs)],
   ];
   return all.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
-}
-
-function Files({ view }: { readonly view: RunView }): JSX.Element | null {
-  const { out, failures, changes, logos, store } = view;
-  if (!store) return null;
-  const rows = Object.entries({
-    rows: out === '-' ? 'standard output' : out,
-    failures,
-    changes: changes?.file,
-    logos: logos?.folder,
-    store: store.folder,
-  }).filter(([, where]) => where !== undefined);
-  return <Folded title="Files" columns={['what', 'where']} rows={rows} />;
-}
-
-/** A table that most need not see. */
-function Folded(props: {
-  readonly title: string;
-  readonly columns: readonly string[];
-  readonly rows: readonly (readonly ComponentChildren[])[];
-}): JSX.Element | null {
-  const { title, ...table } = props;
-  if (table.rows.length === 0) return null;
-  return (
-    <details>
-      <summary>{title}</summary>
-      <Table caption={title} hasHeading {...table} />
-    </details>
-  );
 }

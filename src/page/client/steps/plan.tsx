@@ -109,7 +109,7 @@ function PlanFigures(props: { readonly plan: Plan; readonly isFree: boolean }): 
           [
             'Companies',
             count(uniqueDomains),
-            `${counted(rows - invalidRows - uniqueDomains, 'row repeats one', 'rows repeat one')}`,
+            counted(rows - invalidRows - uniqueDomains, 'row repeats one', 'rows repeat one'),
           ],
           ['Known before', count(plan.freshDomains), 'companies that cost nothing'],
           ['Rows without a web address', count(invalidRows)],
