@@ -69,8 +69,10 @@ interface PendingLookup extends PendingSince {
   dueMs: number | undefined;
 }
 
-/** How often the due ones are looked for. */
-const LOOK_MS = 250;
+/** Lookups that are due so close to each other are given out together. */
+const TOGETHER_MS = 250;
+/** A timer stands still while the machine sleeps; the time of lookups does not. */
+const LONGEST_SLEEP_MS = 15_000;
 const DONE = Promise.resolve();
 
 /**
@@ -82,6 +84,9 @@ export class Parking {
   readonly #options: ParkingOptions;
   readonly #pending = new Map<string, PendingLookup>();
   readonly #ended = new AbortController();
+  /** Wakes who waits until something is due. */
+  #wake = new AbortController();
+  #wakeAtMs = Infinity;
   #comeBackAtMs: number | undefined;
 
   constructor(options: ParkingOptions) {
@@ -128,7 +133,11 @@ export class Parking {
       for (let at = 0; at < due.length; at += chunkSize) {
         await give({ domains: due.slice(at, at + chunkSize) });
       }
-      await sleep(LOOK_MS, over).catch(() => {}); // over
+      this.#wake = new AbortController();
+      this.#wakeAtMs = this.#nextMs();
+      const waitMs = Math.max(TOGETHER_MS, this.#wakeAtMs - this.#options.now());
+      const early = AbortSignal.any([over, this.#wake.signal]);
+      await sleep(waitMs, early).catch(() => {});
     }
   }
 
@@ -165,6 +174,7 @@ export class Parking {
       return false;
     }
     this.#pending.set(domain, { ...pending, outcome });
+    if (pending.dueMs < this.#wakeAtMs) this.#wake.abort();
     onParked?.(outcome);
     return true;
   }
@@ -173,6 +183,13 @@ export class Parking {
     this.#pending.delete(domain);
     if (status !== 'pending' || retryAfterMs === undefined) return;
     this.#comeBackAtMs = Math.max(this.#comeBackAtMs ?? 0, this.#options.now() + retryAfterMs);
+  }
+
+  /** When to look for what is due. */
+  #nextMs(): number {
+    const dues = Array.from(this.#pending.values(), ({ dueMs = Infinity }) => dueMs);
+    const soon = this.#options.now() + LONGEST_SLEEP_MS;
+    return dues.length === 0 ? Infinity : dues.reduce((a, b) => Math.min(a, b), soon);
   }
 
   #takeDue(): readonly string[] {
