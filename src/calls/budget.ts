@@ -197,7 +197,7 @@ interface Share {
 }
 
 /** What a domain counts, as answers have told so far. */
-class Price {
+class DomainPrice {
   /** The most that one domain has counted; undefined until that is known. */
   each: number | undefined;
   /** Whether the ledger has not heard of it. */
@@ -249,7 +249,7 @@ function usedUpUntil({ endsAtMs }: CalendarWindow): UsedUp {
 export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
   const { ledger, now, usedUp = usedUpUntil, ahead = 0, counts = 'calls' } = options;
   const size = counts === 'calls' ? 1 : (options.size ?? 1);
-  const price = new Price(options);
+  const price = new DomainPrice(options);
   const change = createChange();
   let share: Share | undefined;
   let waiting = 0;
@@ -341,7 +341,7 @@ function isExhausted({ exhaustedAtMs }: Share, nowMs: number): boolean {
 }
 
 interface PermitOptions {
-  readonly price: Price;
+  readonly price: DomainPrice;
   readonly counts: SharedBudgetOptions['counts'];
   readonly size: number;
   readonly isOver: (of: Share) => boolean;

@@ -92,7 +92,7 @@ export const ANSWER = ',"answer":';
  *
  * @param whose first members of the line @param further its last ones before the answer
  */
-export function toLine(
+export function outcomeLine(
   whose: object,
   outcome: Partial<Details> & Pick<Outcome, 'fetchedAtMs' | 'json'> & { readonly status: string },
   further: object = {},

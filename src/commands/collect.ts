@@ -24,7 +24,7 @@ const TIDY_MS = 10_000;
  * Redis may be away when a collector is stopped. Outcomes that are not acknowledged come
  * again. Docker kills after ten seconds.
  */
-const SHUTDOWN_TIMEOUT_MS = 5_000;
+const LAST_LINES_MS = 5_000;
 
 /**
  * `brandfill collect`: writes the outcomes of backfills, of all APIs on a Redis, to files by the hour. A file
@@ -65,7 +65,7 @@ async function collectInto(
   const timer = setInterval(() => void files.finish(false).catch(onFailure), TIDY_MS);
   await aborted(AbortSignal.any([signal, failed.signal]));
   clearInterval(timer);
-  const isStopped = await within(SHUTDOWN_TIMEOUT_MS, collector.close());
+  const isStopped = await within(LAST_LINES_MS, collector.close());
   if (!isStopped) onNotice('Redis does not answer: what was not read is read at the next start.');
   failed.signal.throwIfAborted();
   await files.finish(true);

@@ -10,7 +10,7 @@ import { API_OPTIONS, flagOf, OPTIONS, type Settings } from '../options/options.
 import type { RunSurroundings } from '../page/show-run.ts';
 import { createJob } from '../profile/job.ts';
 import type { CallerOptions } from '../run/run-context.ts';
-import { judge } from '../watch/describe.ts';
+import { endingOf } from '../watch/describe.ts';
 import type { RunView } from '../watch/run-view.ts';
 import { defineCommand } from './command.ts';
 import { type FinishedRun, notify } from './on-finish.ts';
@@ -70,7 +70,7 @@ export async function runJob(
       return await enrichJob(input, job, { ...caller, changesId }, { name, ...around, words });
     });
     onSummary?.(summary);
-    const end = { summary, exitCode: judge(summary).exitCode };
+    const end = { summary, exitCode: endingOf(summary).exitCode };
     await finish(end);
     return end;
   } catch (error) {

@@ -2,7 +2,7 @@ import { TRY_OPTIONS, tryJob } from '../api/try.ts';
 import { flag } from '../options/kinds.ts';
 import { option, under } from '../options/option.ts';
 import { toJob } from '../profile/job.ts';
-import { judge } from '../watch/describe.ts';
+import { endingOf } from '../watch/describe.ts';
 import type { RunEvent } from '../watch/events.ts';
 import { createStatusCounts } from '../watch/run-view.ts';
 import { defineCommand, print, say, untilInterrupted } from './command.ts';
@@ -29,7 +29,7 @@ export const tryCommand = defineCommand({ ...TRY_OPTIONS, ...SHOWN_OPTIONS }, as
     if (json) print(JSON.stringify(trial));
     else print(...end, ...shown.describeAnswer(trial, fields !== undefined));
     const { stopped, status } = trial;
-    return judge({ stopped, statuses: { ...createStatusCounts(), [status]: 1 } }).exitCode;
+    return endingOf({ stopped, statuses: { ...createStatusCounts(), [status]: 1 } }).exitCode;
   });
 });
 

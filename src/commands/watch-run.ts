@@ -9,7 +9,7 @@ import { option, refusal, type SettingsOf, under } from '../options/option.ts';
 import type { RunSurroundings } from '../page/show-run.ts';
 import type { ListInput } from '../rows/open-list.ts';
 import type { CallerOptions } from '../run/run-context.ts';
-import { judge } from '../watch/describe.ts';
+import { endingOf } from '../watch/describe.ts';
 import { openDisplay } from '../watch/display.ts';
 import type { RunView } from '../watch/run-view.ts';
 import {
@@ -86,7 +86,7 @@ export async function watchRun(
         confirm: isAsked ? (asked) => confirmCalls(asked, signal) : undefined,
         onRecorder: display.onRecorder,
         onSummary: (summary) => {
-          exitCode = judge(summary).exitCode;
+          exitCode = endingOf(summary).exitCode;
           display.finish(summary);
           printJson(summary);
         },

@@ -34,7 +34,7 @@ const WORKER_OPTIONS = {
 };
 
 /** Redis may be away when a worker is stopped. Others then find its outcomes in the log. */
-const SHUTDOWN_TIMEOUT_MS = 10_000;
+const HAND_BACK_MS = 10_000;
 
 /**
  * `brandfill worker`: takes chunks from a queue on Redis, for any number of runs and backfills, until it is
@@ -112,7 +112,7 @@ async function work(
   const isAsked = stopped.reason === 'interrupted';
   const why = isAsked ? undefined : inFlags(describeStop(stopped));
   const late = setTimeout(() => stopSwitch.giveUp({ reason: 'interrupted' }), drain);
-  const isHandedBack = await within(drain + SHUTDOWN_TIMEOUT_MS, taker.stop(why));
+  const isHandedBack = await within(drain + HAND_BACK_MS, taker.stop(why));
   clearTimeout(late);
   if (!isHandedBack)
     onNotice('Redis does not answer: other workers will take over the lookups of this one.');

@@ -182,3 +182,8 @@ export function isLocalAddress(host: string): boolean {
   if (host.toLowerCase() === 'localhost') return true;
   return ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback';
 }
+
+/** Puts an IPv6 address in brackets, as it must be before a port. */
+export function formatHost(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}

@@ -98,8 +98,8 @@ async function targetOf(link: string): Promise<string | undefined> {
   return leadsSomewhere ? undefined : target;
 }
 
-const STICKY = 0o1000;
-const ALL_MAY_WRITE = 0o002;
+export const STICKY = 0o1000;
+export const ALL_MAY_WRITE = 0o002;
 const GROUP_MAY_WRITE = 0o020;
 
 async function refusePlanted(

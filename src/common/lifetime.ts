@@ -1,6 +1,9 @@
 /** How long an end waits for a Redis that may be away, where nothing is lost without it. */
 export const SHUTDOWN_TIMEOUT_MS = 2_000;
 
+/** The longest time that a timer of Node.js can wait: a longer one would fire at once. */
+export const LONGEST_TIMER_MS: number = 2 ** 31 - 1;
+
 /**
  * Waits for work, but no longer than `ms`. The work itself goes on. A later failure is ignored.
  *

@@ -7,6 +7,7 @@ import { createField, type Field, parseFields, parseFills } from '../collector/f
 import { STANDARD_NAME, standardFields } from '../collector/fields/standard.ts';
 import { type AllowedHost, parseAllowedHost, parseRedisUrl } from '../common/addresses.ts';
 import { DURATION_UNITS_MS, typedDuration } from '../common/format.ts';
+import { LONGEST_TIMER_MS } from '../common/lifetime.ts';
 import { describeKind, isTimezone } from '../common/text.ts';
 import { type Encoding, findEncodingByName } from '../rows/encoding.ts';
 import { expected, kind, refusal } from './option.ts';
@@ -140,9 +141,6 @@ export function integer(from: number, to: number = Number.MAX_SAFE_INTEGER) {
     return number >= from && number <= to && Number.isSafeInteger(number) ? number : undefined;
   });
 }
-
-/** The longest time that a timer of Node.js can wait. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** A duration, or a number of milliseconds; whole ones come out. */
 export function duration(fromMs = 0, toMs: number = LONGEST_TIMER_MS) {

@@ -18,7 +18,7 @@ const EVERY_MS = 500;
 /** A state is sent this often although nothing has changed, because proxies close silent connections. */
 const ALIVE_MS = 15_000;
 const MOST_VIEWERS = 100;
-const SHUTDOWN_TIMEOUT_MS = 1_000;
+const LAST_WORDS_MS = 1_000;
 
 export function createHub(read: () => unknown): Hub {
   const bell = new EventEmitter().setMaxListeners(MOST_VIEWERS);
@@ -67,7 +67,7 @@ export function createHub(read: () => unknown): Hub {
       isClosed = true;
       bell.emit('ring');
       await within(
-        SHUTDOWN_TIMEOUT_MS,
+        LAST_WORDS_MS,
         Promise.allSettled(viewers).then(() => {}),
       );
     },

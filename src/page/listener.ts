@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createAdaptorServer } from '@hono/node-server';
 import { Hono, type MiddlewareHandler } from 'hono';
 import { HTTPException } from 'hono/http-exception';
-import { type AllowedHost, isAllowed, portOf } from '../common/addresses.ts';
+import { type AllowedHost, formatHost, isAllowed, portOf } from '../common/addresses.ts';
 import { BrandfillError, describeSystemError, systemErrorCode } from '../common/errors.ts';
 import { inTime, NoAnswerError } from '../common/lifetime.ts';
 import type { ListenAddress } from '../options/kinds.ts';
@@ -30,7 +30,7 @@ export interface ListenerOptions extends ListenAddress {
 const KEEP_ALIVE_MS = 65_000;
 
 /** The end of the last answer may take this long. */
-const SHUTDOWN_TIMEOUT_MS = 500;
+const LAST_ANSWERS_MS = 500;
 /** How often to check which connections have nothing more to send. */
 const POLL_MS = 20;
 
@@ -61,7 +61,7 @@ export async function openListener(options: ListenerOptions): Promise<Listener> 
     close: async () => {
       const closed = once(server, 'close').then(() => true);
       server.close();
-      const until = performance.now() + SHUTDOWN_TIMEOUT_MS;
+      const until = performance.now() + LAST_ANSWERS_MS;
       while (performance.now() < until) {
         server.closeIdleConnections();
         if (await Promise.race([closed, delay(POLL_MS)])) return;
@@ -126,11 +126,6 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'there is no host of that name',
   EAI_AGAIN: 'there is no host of that name',
 };
-
-/** Puts an IPv6 address in brackets, as it must be before a port. */
-function formatHost(host: string): string {
-  return host.includes(':') ? `[${host}]` : host;
-}
 
 /** The headers that say where a request comes from. */
 export interface OriginHeaders {

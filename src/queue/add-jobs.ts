@@ -1,7 +1,7 @@
 import type { Queue } from 'bullmq';
 import { type Closable, within } from '../common/lifetime.ts';
 import { jobIdOf, type LookupsData, parseLookups } from './contract.ts';
-import { LOOKUPS_JOB, QUEUES_KEY, SHUTDOWN_TIMEOUT_MS } from './names.ts';
+import { GOODBYE_MS, LOOKUPS_JOB, QUEUES_KEY } from './names.ts';
 import { createScript, openQueue, parsed, type RedisServer, type Script } from './redis.ts';
 import { Turns } from './turns.ts';
 
@@ -71,7 +71,7 @@ export class Producer implements Closable {
   }
 
   async close(): Promise<void> {
-    await within(SHUTDOWN_TIMEOUT_MS, this.#queue.close());
+    await within(GOODBYE_MS, this.#queue.close());
   }
 
   async #addJobs(domains: readonly string[]): Promise<void> {

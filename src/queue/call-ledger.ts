@@ -16,7 +16,7 @@ import {
 import type { Rate } from '../calls/rate.ts';
 import { DAY_MS } from '../common/format.ts';
 import { createMutex, within } from '../common/lifetime.ts';
-import { ALLOW_MS, PREFIX, runKey, SHUTDOWN_TIMEOUT_MS } from './names.ts';
+import { ALLOW_MS, GOODBYE_MS, PREFIX, runKey } from './names.ts';
 import { createScript, isAway, type RedisServer, timeOf } from './redis.ts';
 
 /** What all workers may do for a start of a run together, as its hash has it. */
@@ -138,7 +138,7 @@ function createLedger({ client, insist }: RedisServer, counted: Counted): CallLe
         shares.set(window.id, has - back);
         if (isAway(client)) return; // it is said with what is taken next
         const giving = countIn(window, [0, each, 0]).then(() => {});
-        await within(SHUTDOWN_TIMEOUT_MS, giving);
+        await within(GOODBYE_MS, giving);
       }),
   };
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { toLine } from '../calls/outcome.ts';
+import { outcomeLine } from '../calls/outcome.ts';
 import { BrandfillError, describeSystemError, type OnNotice } from '../common/errors.ts';
 import type { Closable } from '../common/lifetime.ts';
 import type { CollectFiles } from './collect-files.ts';
@@ -116,5 +116,5 @@ async function readId({ client }: RedisServer): Promise<string> {
 
 function lineOf(outcome: OutcomeData, { job, ref }: OutcomesData): string {
   const { domain, given } = outcome;
-  return `${toLine({ domain, given: given === domain ? undefined : given }, outcome, { job, ref })}\n`;
+  return `${outcomeLine({ domain, given: given === domain ? undefined : given }, outcome, { job, ref })}\n`;
 }

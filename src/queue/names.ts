@@ -22,7 +22,7 @@ export const KEPT_MS: number = 7 * DAY_MS;
 export const RETRY_MS = 1_000;
 
 /** A Redis that cannot be reached must not hold up a stop for longer. */
-export const SHUTDOWN_TIMEOUT_MS = 3_000;
+export const GOODBYE_MS = 3_000;
 
 /** A worker or a run that was silent for this long counts as gone. */
 export const ABSENT_MS = 15_000;

@@ -1,6 +1,6 @@
 import { type Closable, createMutex, within } from '../common/lifetime.ts';
 import type { OutcomesData } from './contract.ts';
-import { SHUTDOWN_TIMEOUT_MS } from './names.ts';
+import { GOODBYE_MS } from './names.ts';
 import { parsed, type RedisClient, repeat } from './redis.ts';
 import { isReply } from './redis-errors.ts';
 
@@ -57,7 +57,7 @@ export class StreamReader {
     this.#closing.abort();
     void this.#following?.close();
     const read = this.#inTurn(async () => {});
-    await within(SHUTDOWN_TIMEOUT_MS, read); // a Redis that is away does not answer
+    await within(GOODBYE_MS, read); // a Redis that is away does not answer
   }
 
   async #readAll(): Promise<void> {

@@ -13,7 +13,7 @@ import { aborted, type Closable, within } from '../common/lifetime.ts';
 import { createChange } from '../common/run-control.ts';
 import { findServing } from './board.ts';
 import { type OutcomesData, toOutcome } from './contract.ts';
-import { ALLOW_MS, SHUTDOWN_TIMEOUT_MS, streamKey } from './names.ts';
+import { ALLOW_MS, GOODBYE_MS, streamKey } from './names.ts';
 import { StreamReader } from './read-stream.ts';
 import { isAway, repeat } from './redis.ts';
 import { RunHash, type RunHashOptions } from './run-bounds.ts';
@@ -150,7 +150,7 @@ export class RunQueue implements LookupQueue {
     const taker = new JobTaker({ ...this.#options, handle, maxPendingMs: 0 });
     await this.#untilOver();
     // Nothing can be given back to a Redis that is away.
-    const waitMs = (): number => (isAway(redis.client) ? 0 : SHUTDOWN_TIMEOUT_MS);
+    const waitMs = (): number => (isAway(redis.client) ? 0 : GOODBYE_MS);
     const stopping = taker.stop();
     this.#options.onOver();
     await Promise.race([stopping, aborted(giveUp).then(() => delay(waitMs()))]);
@@ -181,7 +181,7 @@ export class RunQueue implements LookupQueue {
     };
     if (isAway(redis.client)) return;
     await within(
-      SHUTDOWN_TIMEOUT_MS,
+      GOODBYE_MS,
       clean().catch(() => {}),
     );
   }

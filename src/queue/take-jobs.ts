@@ -9,7 +9,7 @@ import { within } from '../common/lifetime.ts';
 import { announceWorker, type Heartbeat } from './board.ts';
 import { parseLookups } from './contract.ts';
 import { LOCK_MS } from './lock-time.ts';
-import { KEPT_FAILURES, QUEUE_OPTIONS, runJobPrefix, SHUTDOWN_TIMEOUT_MS } from './names.ts';
+import { GOODBYE_MS, KEPT_FAILURES, QUEUE_OPTIONS, runJobPrefix } from './names.ts';
 import { OutcomeWriter } from './outcome-writer.ts';
 import { openQueue, type RedisServer } from './redis.ts';
 import { createNoticeFilter } from './redis-trouble.ts';
@@ -154,12 +154,12 @@ export class JobTaker {
     closing.catch(() => {}); // thrown below
     const isHeld = (): boolean => [...this.#held.values()].some((taken) => taken.isHeld);
     while (isHeld()) await delay(TICK_MS, undefined, { ref: false });
-    await within(SHUTDOWN_TIMEOUT_MS, closing); // a Redis that is away does not answer
+    await within(GOODBYE_MS, closing); // a Redis that is away does not answer
     this.#writer.end();
     const sayGoodbye = async (): Promise<void> => {
       await Promise.all([this.#heartbeat.close(why), this.#runs.close(), this.#queue.close()]);
     };
-    await within(SHUTDOWN_TIMEOUT_MS, sayGoodbye());
+    await within(GOODBYE_MS, sayGoodbye());
   }
 
   #heldRuns(): readonly (WatchedRun | undefined)[] {

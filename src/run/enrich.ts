@@ -14,7 +14,7 @@ import type { FoundOut } from '../watch/findings.ts';
 import type { RunView } from '../watch/run-view.ts';
 import { openApis } from './apis.ts';
 import { type JoinedRows, joinRows } from './join.ts';
-import { forgetAll, type LookedUp, lookUp } from './look-up.ts';
+import { forgetAll, type LookedUp, makeLookups } from './look-up.ts';
 import { type OpenedList, open } from './open.ts';
 import { type PlannedList, plan } from './plan.ts';
 import { notify, type RunContext } from './run-context.ts';
@@ -26,7 +26,7 @@ export async function runToFiles(input: ListInput, job: Job, context: RunContext
     const list = await open(input, job, { context, closer });
     const files = await openFiles(input, list);
     const planned = await plan(list, files.apis);
-    const lookedUp = await lookUp(list, planned, folderOf(files.paths.out));
+    const lookedUp = await makeLookups(list, planned, folderOf(files.paths.out));
     const joined = await joinRows(list, planned, lookedUp);
     const written = await write({ list, planned, lookedUp, joined, files });
     await forgetAll(planned, lookedUp.totals.stopped);
@@ -46,7 +46,7 @@ export async function* runToRows(
   try {
     const list = await open(input, job, { context, closer });
     const planned = await plan(list, await openApis(list));
-    const lookedUp = await lookUp(list, planned);
+    const lookedUp = await makeLookups(list, planned);
     try {
       const joined = await joinRows(list, planned, lookedUp);
       await planned.apis[0].store.leaveTurn(); // whoever gets the rows may use the store

@@ -21,7 +21,7 @@ import { type PlannedList, readLeftOfAll } from './plan.ts';
 import { assertCallsArePossible, withinLimits } from './process-limits.ts';
 
 /** What the lookups of a run came to. */
-export type LookedUp = Awaited<ReturnType<typeof lookUp>>;
+export type LookedUp = Awaited<ReturnType<typeof makeLookups>>;
 
 /** With a wrong address there is no output either. */
 const NO_LOGOS = { saved: 0, kept: 0, missing: 0, reasons: {} };
@@ -32,7 +32,7 @@ const NO_LOGOS = { saved: 0, kept: 0, missing: 0, reasons: {} };
  * @param outFolder the folder of the output, for paths that are relative to it
  * @throws the signal's reason when it fires before the first call
  */
-export async function lookUp(list: OpenedList, planned: PlannedList, outFolder = '.') {
+export async function makeLookups(list: OpenedList, planned: PlannedList, outFolder = '.') {
   await confirmCalls(list, planned);
   assertCallsArePossible(planned.plan);
   const logos = await openLogos(list, planned, outFolder);

@@ -14,7 +14,7 @@ import { type Stop, stopForWait } from '../worker/stop-switch.ts';
 import { openApis } from './apis.ts';
 import { ranTo } from './enrich.ts';
 import { type JoinedRows, joinRows } from './join.ts';
-import { lookUp } from './look-up.ts';
+import { makeLookups } from './look-up.ts';
 import { open } from './open.ts';
 import { type PlannedList, plan as planOf } from './plan.ts';
 import type { RunContext } from './run-context.ts';
@@ -121,7 +121,7 @@ export async function runToTried(input: ListInput, job: Job, outside: RunContext
   try {
     const list = await open(input, job, { context, closer });
     const planned = await planOf(list, await openApis(list));
-    const lookedUp = await lookUp(list, planned);
+    const lookedUp = await makeLookups(list, planned);
     const joined = await joinRows(list, planned, lookedUp);
     const tried = new Map<string, Tried>();
     for await (const rows of joined.rows) {

@@ -6,6 +6,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { formatHost } from '../common/addresses.ts';
 import { BrandfillError, endSentence } from '../common/errors.ts';
 import { draw, hashText, purposes } from './brand-answer.ts';
 import { BrandEndpoint } from './brand-endpoint.ts';
@@ -94,11 +95,6 @@ function describeListenError(cause: Error, host: string, port: number): Brandfil
         : cause.message;
   const message = endSentence(`Cannot listen on ${formatHost(host)}:${port}: ${why}`);
   return new BrandfillError('INVALID_SETTING', message, { cause });
-}
-
-/** Puts an IPv6 address in brackets, as it must be before a port. */
-function formatHost(host: string): string {
-  return host.includes(':') ? `[${host}]` : host;
 }
 
 /** Create the function that hands each request to its endpoint. */

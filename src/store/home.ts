@@ -11,7 +11,14 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { followOwnLinks, makeFolder, PRIVATE, PRIVATE_FOLDER } from '../common/files.ts';
+import {
+  ALL_MAY_WRITE,
+  followOwnLinks,
+  makeFolder,
+  PRIVATE,
+  PRIVATE_FOLDER,
+  STICKY,
+} from '../common/files.ts';
 
 // A folder that a person names may hold anything. What Brandfill keeps there lies in a home of its own, with
 // a mark in it. Nothing beside the home is touched.
@@ -34,8 +41,6 @@ export interface Inhabitant {
 export const MARK = 'BRANDFILL.TAG';
 const MARKED = 'This folder belongs to Brandfill, which makes and removes what is in it.\n';
 
-const STICKY = 0o1000;
-const ALL_MAY_WRITE = 0o002;
 const OTHERS = 0o077;
 
 /**

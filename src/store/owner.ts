@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { BrandfillError, systemErrorCode } from '../common/errors.ts';
 import { PRIVATE } from '../common/files.ts';
+import { LONGEST_TIMER_MS } from '../common/lifetime.ts';
 import { isOwnSocket } from './home.ts';
 
 // A folder has one owner at a time. The owner listens on a socket in it, so the kernel says whether
@@ -134,12 +135,9 @@ async function reach(folder: string, name: string): Promise<Socket | undefined> 
 
 const GONE: ReadonlySet<string | undefined> = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT']);
 
-/** The longest time of a timer. */
-const LONGEST_MS = 2 ** 31 - 1;
-
 async function endOf(socket: Socket, ms: number, signal: AbortSignal | undefined): Promise<void> {
   if (socket.closed) return;
-  const late = AbortSignal.timeout(Math.ceil(Math.min(ms, LONGEST_MS)));
+  const late = AbortSignal.timeout(Math.ceil(Math.min(ms, LONGEST_TIMER_MS)));
   const stop = signal ? AbortSignal.any([late, signal]) : late;
   await once(socket, 'close', { signal: stop }).catch(() => {});
 }

@@ -8,8 +8,8 @@ import {
   isAnswer,
   OUTCOME_STATUSES,
   type Outcome,
+  outcomeLine,
   splitReason,
-  toLine,
 } from '../calls/outcome.ts';
 import type { StoreDatabase } from './database.ts';
 import { type Change, STORE_VERSION } from './engine.ts';
@@ -182,7 +182,7 @@ export async function putNewer(
 
 /** Writes an outcome as a line of an export, without the line end. */
 export function formatOutcomeLine(key: string, outcome: Outcome): string {
-  return toLine({ api: splitKey(key).endpointId, domain: outcome.domain }, outcome);
+  return outcomeLine({ api: splitKey(key).endpointId, domain: outcome.domain }, outcome);
 }
 
 const line = z.object({

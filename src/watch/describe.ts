@@ -245,7 +245,7 @@ type Ending = Pick<RunView, 'statuses'> &
   Partial<Pick<RunView, 'calls' | 'stopped' | 'pendingUntilMs' | 'elapsedMs' | 'sampleOf'>>;
 
 /** Says in a word, a number and a sentence how a run ended, and what to do. */
-export function judge(ending: Ending) {
+export function endingOf(ending: Ending) {
   const { statuses, stopped, pendingUntilMs, sampleOf, calls = 0, elapsedMs = 0 } = ending;
   const { not_found, rejected, invalid, failed, stale, pending, skipped } = statuses;
   const rows = sumOf(statuses);

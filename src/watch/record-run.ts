@@ -7,7 +7,7 @@ import { shortenTo } from '../common/text.ts';
 import { readVersion } from '../version.ts';
 import type { Gate } from '../worker/gate.ts';
 import type { AnsweredCall } from '../worker/lookup.ts';
-import { describeLimit, describeStop, describeWhole, judge, WITHOUT_ROWS } from './describe.ts';
+import { describeLimit, describeStop, describeWhole, endingOf, WITHOUT_ROWS } from './describe.ts';
 import { NO_LOOKUP, type Progress, type RunEvent } from './events.ts';
 import { describeFindings, type FoundOut } from './findings.ts';
 import type { Measured } from './metrics.ts';
@@ -65,7 +65,7 @@ export function recordRun({ control, ...about }: RecordRunOptions) {
       const all = foundOut.flatMap((one) => describeFindings(one, reasons, found));
       known.findings = foundOut.length === 0 ? undefined : all;
       const headline = how.end === 'interrupted' ? `${ENDINGS.interrupted}.` : WITHOUT_ROWS;
-      const end = how.end ? { headline, next: GO_ON } : judge(known);
+      const end = how.end ? { headline, next: GO_ON } : endingOf(known);
       known = { ...known, ...end };
     },
     /** The run as it is now. */

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { LONGEST_TIMER_MS } from '../common/lifetime.ts';
 
 /** The time for everything that waits. Tests pass their own clock. */
 export interface Clock {
@@ -21,6 +22,3 @@ export const systemClock: Clock = {
     }
   },
 };
-
-/** A longer timer would fire at once in Node.js. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;

@@ -3,7 +3,7 @@ import { COMMANDS } from '../../src/cli/commands.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { describeError, exitCodeOfError } from '../../src/common/errors.ts';
 import { readVersion } from '../../src/version.ts';
-import { judge } from '../../src/watch/describe.ts';
+import { endingOf } from '../../src/watch/describe.ts';
 import { createStatusCounts } from '../../src/watch/run-view.ts';
 
 /** The help, or what is said of a mistake, as it stands on a terminal of 100 columns. */
@@ -76,7 +76,7 @@ it.each([
   ['no row with a domain', 0, { invalid: 3 }, 3],
   ['no row at all', 0, {}, 0],
 ])('the exit code of %s is as told', (_, calls, some, code) => {
-  const ended = judge({ stopped: undefined, calls, statuses: { ...statuses, ...some } });
+  const ended = endingOf({ stopped: undefined, calls, statuses: { ...statuses, ...some } });
   expect(ended.exitCode).toBe(code);
 });
 

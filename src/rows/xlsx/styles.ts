@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../common/format.ts';
 import { readXml } from './xml.ts';
 
 /** What a cell style says that matters here. */
@@ -65,7 +66,6 @@ function isDateFormat(code: string): boolean {
   return /[yd]/i.test(tokens) || (/m/i.test(tokens) && !/[hs]/i.test(tokens));
 }
 
-const DAY_MS = 86_400_000;
 /** 9999-12-31, the last day that a sheet knows. */
 const MOST_DAYS = 2_958_466;
 

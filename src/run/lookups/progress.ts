@@ -1,4 +1,4 @@
-import { createOutcomeCounts } from '../../calls/outcome.ts';
+import { createOutcomeCounts, OUTCOME_STATUSES } from '../../calls/outcome.ts';
 import { billOf, costOf, MICROS } from '../../common/format.ts';
 import { PROGRESS_MS, type Progress } from '../../watch/events.ts';
 import {
@@ -30,7 +30,7 @@ export function startReportingProgress(
     const { invalidRows: invalid, freshRows: fresh } = plan;
     const rows = { ...createStatusCounts(), invalid, fresh };
     for (const [at, session] of sessions.entries()) {
-      for (const status of STATUSES) {
+      for (const status of OUTCOME_STATUSES) {
         const isLast = at === apis.length - 1 || !session.api.next.has(status);
         if (isLast) rows[status] += session.rows[status];
       }
@@ -42,7 +42,7 @@ export function startReportingProgress(
     const current = sessions.at(-1);
     const before = sessions.slice(0, -1);
     const outcomes = createOutcomeCounts();
-    for (const status of STATUSES) outcomes[status] = sum((one) => one.outcomes[status]);
+    for (const status of OUTCOME_STATUSES) outcomes[status] = sum((one) => one.outcomes[status]);
     const { parking, outstanding, parts } = current ?? {};
     const { count: pendingNow = 0, untilMs = 0 } = parking ?? {};
     const isAllPending = pendingNow > 0 && pendingNow === outstanding?.size;
@@ -86,8 +86,6 @@ export function startReportingProgress(
     close: (): void => clearInterval(ticker),
   };
 }
-
-const STATUSES = ['found', 'not_found', 'rejected', 'failed', 'pending'] as const;
 
 function sumBy<T>(all: readonly T[], of: (one: T) => number): number {
   return all.reduce((sum, one) => sum + of(one), 0);
