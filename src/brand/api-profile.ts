@@ -3,8 +3,8 @@ import type { ResponseHeaders } from './transport.ts';
 
 /**
  * How one API differs from the standard contract: where it is asked, what its answers mean, and
- * which of its headers state limits. `src/profile` reads it from a file. Where nothing differs there
- * is no profile, and an answer costs no more than without one.
+ * which of its headers state limits. `src/profile` reads it from a file. Where nothing differs
+ * there is no profile, and an answer costs no more than without one.
  */
 export interface ApiProfile {
   /** Its name for people. */
@@ -12,9 +12,15 @@ export interface ApiProfile {
   /** Where it is asked. `{domain}` stands for the domain, in the path or in a parameter. */
   readonly path: string;
   readonly params: readonly (readonly [name: string, value: string])[];
-  /** The body of a POST, as JSON in which `{domain}` stands for the domain. @default calls are GET */
+  /**
+   * The body of a POST, as JSON in which `{domain}` stands for the domain.
+   *
+   * @default calls are GET
+   */
   readonly body: string | undefined;
-  /** Whether redirects to other hosts lead to signed addresses, which are read without a credential. */
+  /**
+   * Whether redirects to other hosts lead to signed addresses, which are read without a credential.
+   */
   readonly followsSigned: boolean;
   /** Of every call. */
   readonly headers: readonly (readonly [name: string, value: string])[];
@@ -42,7 +48,10 @@ export interface ApiProfile {
 export interface Billing {
   /** Such as `credits`. */
   readonly unit: string;
-  /** What an answer costs that is billed and does not say so itself; undefined where only answers say it. */
+  /**
+   * What an answer costs that is billed and does not say so itself; undefined where only answers
+   * say it.
+   */
   readonly priceMicros: number | undefined;
   /** Whether answers say what they cost. */
   readonly isStated: boolean;
@@ -64,8 +73,8 @@ export interface BatchProfile {
   /** The body of a POST, as JSON. */
   bodyOf(domains: readonly string[]): string | undefined;
   /**
-   * The answers in a reply, by the domains as they were asked. A domain without an answer is not in it.
-   * Undefined when the reply has none at all, so that it is judged as a whole.
+   * The answers in a reply, by the domains as they were asked. A domain without an answer is not in
+   * it. Undefined when the reply has none at all, so that it is judged as a whole.
    */
   answersIn(
     reply: unknown,
@@ -75,7 +84,11 @@ export interface BatchProfile {
 
 /** What a reply to a batch says of one domain. */
 export interface BatchedAnswer {
-  /** The status that it has of its own. @default that of the reply, or 404 where there is no body */
+  /**
+   * The status that it has of its own.
+   *
+   * @default that of the reply, or 404 where there is no body
+   */
   readonly httpStatus: number | undefined;
   /** What would be the body of an answer about this domain alone. */
   readonly body: unknown;

@@ -23,8 +23,8 @@ export class Body {
   }
 
   /**
-   * The text as it came, but for secrets and what was mended: in UTF-8 if it is that, else in the charset
-   * that is named, else in Latin-1.
+   * The text as it came, but for secrets and what was mended: in UTF-8 if it is that, else in the
+   * charset that is named, else in Latin-1.
    */
   get text(): string {
     this.#text ??= this.#read();

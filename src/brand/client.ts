@@ -20,8 +20,8 @@ export interface BrandClient {
   /**
    * Makes one call and says what its answer means. Network errors and timeouts are answers too.
    *
-   * @param path as `Endpoint.path` or a redirect gives it: a whole URL gets no credential and no headers of
-   *   the user's
+   * @param path as `Endpoint.path` or a redirect gives it: a whole URL gets no credential and no
+   *   headers of the user's
    * @param signal gives the call up at once
    * @param domain the domain that the path asks about
    * @throws the signal's reason; ClosedConnectionError
@@ -63,7 +63,11 @@ export interface BrandClientOptions {
   readonly maxBodyBytes?: number;
   /** @default Date.now */
   readonly now?: () => number;
-  /** Called once for each oddity of the API's JSON that is read all the same. @default nobody is told */
+  /**
+   * Called once for each oddity of the API's JSON that is read all the same.
+   *
+   * @default nobody is told
+   */
   readonly onNotice?: ((message: string) => void) | undefined;
   /** Carries the calls. @default connections of its own */
   readonly transport?: Transport;
@@ -87,7 +91,9 @@ const MOST_OTHER_HOSTS = 8;
 
 const TEN_MIB = 10 * 1024 * 1024;
 
-/** Opens a keep-alive pool to the endpoint, through the proxy that the environment names, if any. */
+/**
+ * Opens a keep-alive pool to the endpoint, through the proxy that the environment names, if any.
+ */
 export function createBrandClient(options: BrandClientOptions): BrandClient {
   const { endpoint, credential, connections, timeoutMs } = options;
   const { maxBodyBytes = TEN_MIB } = options;
@@ -215,7 +221,9 @@ function createInterpreter({ endpoint, credential, now = Date.now, onNotice }: B
     onNotice?.(MENDED[mended]);
   }
 
-  /** Each answer in a reply is judged as if it had come alone, without the headers, which are all's. */
+  /**
+   * Each answer in a reply is judged as if it had come alone, without the headers, which are all's.
+   */
   function interpretBatch(
     response: Exchanged,
     batch: BatchProfile,

@@ -8,8 +8,8 @@ import type { ApiProfile, BatchProfile } from './api-profile.ts';
 export type NameValue = readonly [name: string, value: string];
 
 /**
- * The URL of lookups: `{base_url}/v1/brand?domain=…` unless a profile says otherwise, plus parameters
- * that are sent with each.
+ * The URL of lookups: `{base_url}/v1/brand?domain=…` unless a profile says otherwise, plus
+ * parameters that are sent with each.
  */
 export interface Endpoint {
   /** Scheme, host and port, such as `https://api.example.com`. */
@@ -27,8 +27,9 @@ export interface Endpoint {
    */
   readonly id: string;
   /**
-   * The name of its queue: host, path, parameters and what a profile makes of answers, as far as they
-   * are not the standard's. So no worker judges answers for a run that would judge them otherwise.
+   * The name of its queue: host, path, parameters and what a profile makes of answers, as far as
+   * they are not the standard's. So no worker judges answers for a run that would judge them
+   * otherwise.
    */
   readonly queueName: string;
   /** How the API differs from the standard. */
@@ -99,8 +100,9 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
 }
 
 /**
- * BullMQ allows no colon in it. A host with a plain path can be told from its name again; any other name
- * ends in a hash of what it was made of, so that no two APIs have one queue. Its `0` begins no port or path.
+ * BullMQ allows no colon in it. A host with a plain path can be told from its name again; any other
+ * name ends in a hash of what it was made of, so that no two APIs have one queue. Its `0` begins no
+ * port or path.
  */
 function queueNameOf(where: string, more: readonly string[]): string {
   const name = [where, ...more]

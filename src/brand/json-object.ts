@@ -14,7 +14,8 @@ export function findJsonObject(body: string): JsonObject | undefined {
 }
 
 /**
- * Parses a body that may be any JSON, such as a list. Numbers that JavaScript cannot hold are rounded.
+ * Parses a body that may be any JSON, such as a list. Numbers that JavaScript cannot hold are
+ * rounded.
  *
  * @returns undefined for no JSON
  */
@@ -44,8 +45,8 @@ export function withLongNumbers<T>(body: string, value: T): T {
 }
 
 /**
- * Says why a body that came whole is no JSON object, with what stands there. Undefined when it ends too
- * early: then it was cut off before it was sent.
+ * Says why a body that came whole is no JSON object, with what stands there. Undefined when it ends
+ * too early: then it was cut off before it was sent.
  */
 export function whyNoJson(text: string): string | undefined {
   try {
@@ -58,8 +59,8 @@ export function whyNoJson(text: string): string | undefined {
 }
 
 /**
- * A text with `NaN` and `Infinity`, which Python's and others' writers put for what JSON has no number
- * for, as JSON with `null` there.
+ * A text with `NaN` and `Infinity`, which Python's and others' writers put for what JSON has no
+ * number for, as JSON with `null` there.
  */
 export function withoutNaN(text: string): string {
   return text.replaceAll(STRING_OR_NAN, (token) => (token.startsWith('"') ? token : 'null'));

@@ -53,8 +53,8 @@ const FAMILIES = ['ratelimit-', 'x-ratelimit-', 'x-rate-limit-'];
 const SIGN = /retry-after|rate-?limit/;
 
 /**
- * Reads what headers say: the waits and the families above, and `RateLimit` of each draft of the IETF.
- * A profile names others.
+ * Reads what headers say: the waits and the families above, and `RateLimit` of each draft of the
+ * IETF. A profile names others.
  */
 export function findLimits(headers: ResponseHeaders, nowMs: number): Limits | undefined {
   let isStated = false;
@@ -81,8 +81,8 @@ export function timeOf(headers: ResponseHeaders, nowMs: number): AnswerTime {
 }
 
 /**
- * How long an answer says to wait: as its headers say, else its body, else until the reset of a limit
- * with nothing left.
+ * How long an answer says to wait: as its headers say, else its body, else until the reset of a
+ * limit with nothing left.
  *
  * @param isForRate whether its status says that calls were too many: then the reset of a limit also
  *   counts that does not say what is left
@@ -99,8 +99,8 @@ export function waitIn(
 }
 
 /**
- * The wait that the body of a refusal names, at its top or one level below. Only for answers that are
- * known to be about the moment: a member of a record may have any name.
+ * The wait that the body of a refusal names, at its top or one level below. Only for answers that
+ * are known to be about the moment: a member of a record may have any name.
  */
 export function findWaitInBody(json: unknown, time: AnswerTime): number | undefined {
   const parts = [json, ...membersOf(json).map(([, value]) => value)];
@@ -149,7 +149,9 @@ function isThousandth(one: number, other: number): boolean {
 /** A longer window, such as a day, sets no pace; what is left of it still counts. */
 const LONGEST_PACE_MS = HOUR_MS;
 
-/** Combines policies into one that is as strict as the strictest. Undefined when they say nothing. */
+/**
+ * Combines policies into one that is as strict as the strictest. Undefined when they say nothing.
+ */
 export function combinePolicies(policies: readonly Policy[]): LimitHints | undefined {
   let quota: Policy['quota'];
   for (const { quota: one } of policies) {
@@ -167,7 +169,9 @@ function callsIn({ remaining = Number.POSITIVE_INFINITY }: Policy): number {
   return remaining;
 }
 
-/** The policies of a family such as `X-RateLimit-*`. Where its fields are lists, each place is one. */
+/**
+ * The policies of a family such as `X-RateLimit-*`. Where its fields are lists, each place is one.
+ */
 function familyIn(headers: ResponseHeaders, family: string, time: AnswerTime): readonly Policy[] {
   const textsOf = (member: string) => piecesOf(fieldText(headers[family + member]));
   const counts = textsOf('limit').map(findNumber);
@@ -198,7 +202,10 @@ function piecesOf(text: string): readonly string[] {
     : text.split(',').map((piece) => piece.trim());
 }
 
-/** A count, or counts by window, such as `{'minute': 0, 'day': None}`: then only whether one is used up. */
+/**
+ * A count, or counts by window, such as `{'minute': 0, 'day': None}`: then only whether one is used
+ * up.
+ */
 function leastUsedUp(text: string): number | undefined {
   if (text.startsWith('{')) return /:\s*0\s*[,}]/.test(text) ? 0 : undefined;
   const number = findNumber(text);
@@ -206,10 +213,12 @@ function leastUsedUp(text: string): number | undefined {
 }
 
 /**
- * The policies of a structured field: `"burst";q=100;w=60` and `"burst";r=0;t=30`, or, as of draft 7,
+ * The policies of a structured field: `"burst";q=100;w=60` and `"burst";r=0;t=30`, or, as of draft
+ * 7,
  * `limit=10, remaining=0, reset=3`.
  *
- * @see {@link https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/ RateLimit header fields for HTTP}
+ * @see {@link https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/ RateLimit
+ *   header fields for HTTP}
  */
 function policiesIn(value: FieldValue, time: AnswerTime): readonly Policy[] {
   const text = fieldText(value);
@@ -271,9 +280,10 @@ const EPOCH_S_FROM = 1e9;
 const EPOCH_MS_FROM = 1e11;
 
 /**
- * Reads a field that names a time as milliseconds from now: seconds, seconds down to nanoseconds since
- * 1970, a duration such as `2m59.5s`, or a date as HTTP, C or ISO 8601 write it. Of a list that several
- * servers on the way made, the longest. Undefined for anything else and for what is past.
+ * Reads a field that names a time as milliseconds from now: seconds, seconds down to nanoseconds
+ * since 1970, a duration such as `2m59.5s`, or a date as HTTP, C or ISO 8601 write it. Of a list
+ * that several servers on the way made, the longest. Undefined for anything else and for what is
+ * past.
  *
  * @param unitMs what one of its numbers is
  * @see {@link https://www.rfc-editor.org/rfc/rfc9110#field.retry-after RFC 9110, 10.2.3}

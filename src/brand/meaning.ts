@@ -46,7 +46,9 @@ type PlainKind =
   | 'pending'
   /** No verdict, and another call would hardly help: a body too long, a redirect elsewhere. */
   | 'failed'
-  /** 401, 402, 403, or a profile's `unauthorized`: the caller may not, or may not see this domain. */
+  /**
+   * 401, 402, 403, or a profile's `unauthorized`: the caller may not, or may not see this domain.
+   */
   | 'refused'
   /** The quota is used up, as a profile's rule or a header says; never what words say. */
   | 'quota'
@@ -70,13 +72,15 @@ interface Heard {
   /** What the headers say on how often to call. */
   readonly limits?: LimitHints | undefined;
   /**
-   * What the answer says without the domain, numbers and identifiers: two domains got the same answer
-   * where this is equal. Of `found` it is the record itself.
+   * What the answer says without the domain, numbers and identifiers: two domains got the same
+   * answer where this is equal. Of `found` it is the record itself.
    */
   readonly likeness: string;
   /** What the body is: a `page` is any text that is no JSON. `none`: there was no answer. */
   readonly form: Form;
-  /** A rule of the profile that looked at a header or the body decided: it needs no other evidence. */
+  /**
+   * A rule of the profile that looked at a header or the body decided: it needs no other evidence.
+   */
   readonly isSure?: boolean | undefined;
   /** The rule of the profile that decided, from 1. */
   readonly rule?: number | undefined;
@@ -177,7 +181,9 @@ export function misdirectionIn({ kind, httpStatus = 0, reason, form }: Meaning) 
 /** Statuses that refuse the request as such, whatever the domain. */
 const OF_THE_CALL: ReadonlySet<number> = new Set([400, 405, 406, 411, 415, 417, 426, 431]);
 
-/** The reset of a limit is not when a server that fails is back, unless that is how it limits calls. */
+/**
+ * The reset of a limit is not when a server that fails is back, unless that is how it limits calls.
+ */
 function waitOf(
   { kind, httpStatus }: Meaning,
   { stated, response, body, nowMs }: Evidence,
@@ -191,7 +197,10 @@ function waitOf(
   return waitIn(stated, isForRate, ofBody);
 }
 
-/** Headers by which a network before the API says that it stopped the call to see whether a person makes it. */
+/**
+ * Headers by which a network before the API says that it stopped the call to see whether a person
+ * makes it.
+ */
 const WALLS: readonly (readonly [name: string, value: RegExp])[] = [
   ['cf-mitigated', /^challenge$/i],
   ['x-amzn-waf-action', /^(challenge|captcha)$/i],
@@ -230,8 +239,8 @@ function hear(kind: Meaning['kind'], evidence: Evidence): Meaning {
 }
 
 /**
- * What a refusal is that says that it is one for the moment: with a time after which to ask again, or
- * as GitHub does, by 403 with nothing left.
+ * What a refusal is that says that it is one for the moment: with a time after which to ask again,
+ * or as GitHub does, by 403 with nothing left.
  */
 function limitOr(kind: PlainKind, { stated, response: { httpStatus }, rule }: Evidence): PlainKind {
   if (rule || (kind !== 'refused' && kind !== 'rejected')) return kind;
@@ -293,8 +302,8 @@ export function found(json: string, httpStatus: number): Meaning {
 
 /**
  * An answer with a good status and no record: an object that holds nothing but a failure, such as
- * `{"status":500,"error":"…"}`, whose status counts as if it was that of the answer; or nothing but what
- * a call has, such as `{"data":null,"request_id":"…"}`.
+ * `{"status":500,"error":"…"}`, whose status counts as if it was that of the answer; or nothing but
+ * what a call has, such as `{"data":null,"request_id":"…"}`.
  */
 function hearEnvelope(value: JsonObject, evidence: Evidence): Meaning | undefined {
   if (!isNothing(value, OF_FAILURES, evidence.domain)) return undefined; // nearly all
@@ -397,7 +406,9 @@ function hearRedirect(evidence: Evidence): Meaning {
   return plainly('away', evidence, 'redirect_without_domain');
 }
 
-/** Whether a target asks what was asked, but about another domain: the one that a company has now. */
+/**
+ * Whether a target asks what was asked, but about another domain: the one that a company has now.
+ */
 function isAboutAnother(target: URL, asked: URL, domain: string): boolean {
   const isOther = (was: string, is: string | null | undefined): boolean =>
     was === is || (was === domain && HOST.test(is ?? ''));
@@ -439,7 +450,10 @@ function saidIn(kind: PlainKind, { body, rule }: Evidence): string | undefined {
   return Array.from(line).slice(0, SAID_LENGTH).join('') || undefined;
 }
 
-/** The words of a text, without the domain and all that differs from call to call: words with digits. */
+/**
+ * The words of a text, without the domain and all that differs from call to call: words with
+ * digits.
+ */
 function wordsOf(text: string, domain: string): string {
   let same = text.toLowerCase().replaceAll(/\s+/g, ' ');
   for (const name of [domain, domainToUnicode(domain)]) same = same.replaceAll(name, '·');

@@ -27,7 +27,9 @@ export interface ExchangeRequest {
   readonly method?: 'GET' | 'POST' | undefined;
   /** @default no body */
   readonly body?: string | undefined;
-  /** How much of the body to read, in bytes after decompression. Past that the connection is closed. */
+  /**
+   * How much of the body to read, in bytes after decompression. Past that the connection is closed.
+   */
   readonly mostBytes: (httpStatus: number, headers: ResponseHeaders) => number;
 }
 
@@ -39,8 +41,8 @@ export interface ExchangeLimits {
 }
 
 /**
- * A connection that was kept was closed by the other side just as a call was sent over it. The same call may
- * be made again, over a connection of its own.
+ * A connection that was kept was closed by the other side just as a call was sent over it. The same
+ * call may be made again, over a connection of its own.
  */
 export class ClosedConnectionError extends Error {
   override readonly name = 'ClosedConnectionError';
@@ -218,9 +220,9 @@ function unpack(came: Exchanged, most: number): Exchanged {
 }
 
 /**
- * The calls under each signal, which thereby has one listener instead of one for each call. No sets: a
- * set that is filled and emptied all the time keeps most of what was in it until all of memory is
- * collected, since each of its tables holds the next one.
+ * The calls under each signal, which thereby has one listener instead of one for each call. No
+ * sets: a set that is filled and emptied all the time keeps most of what was in it until all of
+ * memory is collected, since each of its tables holds the next one.
  */
 const CALLS = new WeakMap<AbortSignal, ResponseReader[]>();
 
@@ -314,22 +316,29 @@ function loadPool(): typeof Pool {
 
 /** Carries calls to one API. */
 export interface Transport {
-  /** Makes one request, and never a second. @throws ClosedConnectionError; what `exchange` throws */
+  /**
+   * Makes one request, and never a second.
+   *
+   * @throws ClosedConnectionError; what `exchange` throws
+   */
   exchange(request: ExchangeRequest, signal: AbortSignal): Promise<Exchanged>;
   /** Closes all connections. */
   close(): Promise<void>;
 }
 
-/** A reset counts as much as this many answers: where fewer than three calls in four go well, keeping connections does not pay. */
+/**
+ * A reset counts as much as this many answers: where fewer than three calls in four go well,
+ * keeping connections does not pay.
+ */
 const RESET_WEIGHT = 4;
 const MOST_RESETS = 5 * RESET_WEIGHT;
 /** After this time connections are kept again: a server that was restarted resets all of them. */
 const SEPARATE_MS = 10 * 60_000;
 
 /**
- * Opens connections to an API. Nothing is repeated here, so that each request is a call that was asked for.
- * A call over a kept connection that was closed says so; made again it gets a connection of its own, and
- * after a few of them all calls do for a while.
+ * Opens connections to an API. Nothing is repeated here, so that each request is a call that was
+ * asked for. A call over a kept connection that was closed says so; made again it gets a connection
+ * of its own, and after a few of them all calls do for a while.
  */
 export function openTransport(options: ConnectionsOptions): Transport {
   const { connections, timeoutMs } = options;

@@ -4,7 +4,8 @@ import { createChange } from '../common/run-control.ts';
 import { localTime } from '../common/text.ts';
 
 /**
- * Bounds how many calls may be made, or what they may cost. A ledger counts them before they are made.
+ * Bounds how many calls may be made, or what they may cost. A ledger counts them before they are
+ * made.
  *
  * ```text
  *   left ──acquire──▶ acquired ──spend──▶ spent
@@ -29,8 +30,8 @@ export interface Permit {
   /** The most domains that the call may be about. */
   readonly domains: number;
   /**
-   * False when it waited for too long, or more is known by now of what a call costs. It must then be
-   * released, and another one acquired.
+   * False when it waited for too long, or more is known by now of what a call costs. It must then
+   * be released, and another one acquired.
    */
   isGood(): boolean;
   /**
@@ -115,14 +116,14 @@ export function both(one: Permit, other: Permit): Permit {
 }
 
 /**
- * Counts calls, or what they cost: those of a run, or those made with one credential by all runs and
- * machines together. They are taken before they are made, so that the limit cannot be exceeded: what a
- * killed process had taken stays counted.
+ * Counts calls, or what they cost: those of a run, or those made with one credential by all runs
+ * and machines together. They are taken before they are made, so that the limit cannot be exceeded:
+ * what a killed process had taken stays counted.
  */
 export interface CallLedger {
   /**
-   * Takes what so many domains may count in the present window, or as much as is left. While nobody knows
-   * what one costs, that is all there is.
+   * Takes what so many domains may count in the present window, or as much as is left. While nobody
+   * knows what one costs, that is all there is.
    *
    * @param each the most that one is known to have cost
    * @param signal ends the wait for a ledger that cannot be reached
@@ -162,7 +163,11 @@ export interface Counting {
   readonly counts?: 'calls' | 'domains' | 'cost' | undefined;
   /** The most domains of a call. @default 1 */
   readonly size?: number | undefined;
-  /** What a domain costs that is billed, at least, in millionths of a unit. @default as answers tell */
+  /**
+   * What a domain costs that is billed, at least, in millionths of a unit.
+   *
+   * @default as answers tell
+   */
   readonly least?: number | undefined;
 }
 
@@ -173,8 +178,8 @@ export interface SharedBudgetOptions extends Counting {
   /** What a budget is that has no call left. @default a bound of `maxCallsPer` */
   readonly usedUp?: (window: CalendarWindow) => UsedUp;
   /**
-   * For how many calls is taken beyond those that somebody waits for, and kept until the end: for a ledger
-   * that nobody else takes from. @default 0
+   * For how many calls is taken beyond those that somebody waits for, and kept until the end: for a
+   * ledger that nobody else takes from. @default 0
    */
   readonly ahead?: number;
 }
@@ -188,7 +193,10 @@ interface Share {
    * since.
    */
   overAtMs: number;
-  /** What was taken and is not acquired. Less than nothing when a call has cost more than was held for it. */
+  /**
+   * What was taken and is not acquired. Less than nothing when a call has cost more than was held
+   * for it.
+   */
   left: number;
   /** Calls that are acquired and may come back. */
   acquired: number;
@@ -228,10 +236,15 @@ class DomainPrice {
   }
 }
 
-/** A ledger that cannot be reached must not hold up the end of a run. The calls then stay counted. */
+/**
+ * A ledger that cannot be reached must not hold up the end of a run. The calls then stay counted.
+ */
 const GIVE_BACK_MS = 2_000;
 
-/** A ledger that had no calls left may have some again later: others give back what they do not need. */
+/**
+ * A ledger that had no calls left may have some again later: others give back what they do not
+ * need.
+ */
 const ASK_AGAIN_MS = 1_000;
 
 function usedUpUntil({ endsAtMs }: CalendarWindow): UsedUp {
@@ -239,12 +252,12 @@ function usedUpUntil({ endsAtMs }: CalendarWindow): UsedUp {
 }
 
 /**
- * All that wait for a call are served by one answer of the ledger, and what nobody waits for goes back at
- * once. An acquired call that has waited beyond the end of its window is no longer good, because it is
- * not counted in the next one.
+ * All that wait for a call are served by one answer of the ledger, and what nobody waits for goes
+ * back at once. An acquired call that has waited beyond the end of its window is no longer good,
+ * because it is not counted in the next one.
  *
- * A call under way holds the most that one has cost so far. Until an answer has told a cost, a call is about
- * one domain and holds all that is left, so that no second one starts beside it, anywhere.
+ * A call under way holds the most that one has cost so far. Until an answer has told a cost, a call
+ * is about one domain and holds all that is left, so that no second one starts beside it, anywhere.
  */
 export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
   const { ledger, now, usedUp = usedUpUntil, ahead = 0, counts = 'calls' } = options;

@@ -23,7 +23,8 @@ type CallsOfOutcome = { readonly attempts: number } & Partial<
 
 /**
  * Adds the calls that an outcome reports: those answered 429 (`throttled`) and all others
- * (`attempts`), and what they cost. Of calls about several domains each has its share: round the sums.
+ * (`attempts`), and what they cost. Of calls about several domains each has its share: round the
+ * sums.
  */
 export function addCallsOf(
   { attempts, shared = 0, throttled = 0, billedMicros = 0 }: CallsOfOutcome,

@@ -11,8 +11,8 @@ export interface Chunk {
 }
 
 /**
- * Hands outcomes back. Resolves when they are stored for good, or earlier, when there is room for more and
- * the queue itself waits for that.
+ * Hands outcomes back. Resolves when they are stored for good, or earlier, when there is room for
+ * more and the queue itself waits for that.
  */
 export type Reply = (outcomes: readonly Outcome[]) => Promise<void>;
 
@@ -27,7 +27,9 @@ export type HandleChunk = (
   isWanted?: (domain: string) => boolean,
 ) => Promise<void>;
 
-/** Why no outcome comes from a queue: no worker is there, all go to others, or Redis is of no use. */
+/**
+ * Why no outcome comes from a queue: no worker is there, all go to others, or Redis is of no use.
+ */
 export interface Stall {
   readonly why: 'no_worker' | 'queue' | 'redis';
   /** In a sentence without a full stop. */

@@ -60,11 +60,19 @@ export function detailsOf(find: (detail: Detail) => unknown): Details {
 export interface Outcome extends Details {
   readonly domain: string;
   readonly status: OutcomeStatus;
-  /** What of its attempts counts with other domains that were in the same calls. Not stored. @default 0 */
+  /**
+   * What of its attempts counts with other domains that were in the same calls. Not stored.
+   *
+   * @default 0
+   */
   readonly shared?: number | undefined;
   /** Calls that the API refused for the moment (429 and the like). Not stored. @default 0 */
   readonly throttled?: number | undefined;
-  /** What its calls cost, in millionths of the unit that the profile names. Not stored. @default 0 */
+  /**
+   * What its calls cost, in millionths of the unit that the profile names. Not stored.
+   *
+   * @default 0
+   */
   readonly billedMicros?: number | undefined;
   /** When to ask again at the earliest, for `pending`, if the API said so. Not stored. */
   readonly retryAfterMs?: number | undefined;

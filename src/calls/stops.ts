@@ -6,15 +6,19 @@ interface Way {
   readonly says: string;
   /** How a run that was stopped so goes on. @default as any run */
   readonly next?: string;
-  /** Whether it ends the whole run, which has its bounds as they are when it goes on. @default this API alone */
+  /**
+   * Whether it ends the whole run, which has its bounds as they are when it goes on.
+   *
+   * @default this API alone
+   */
   readonly isOfRun?: boolean;
 }
 
 const ONCE_FIXED = 'What was found before is kept: once that is fixed, run the same command again.';
 
 /**
- * All ways in which a run, a worker or a trial ends before all domains are asked. Rows that were not asked
- * have them as their reason.
+ * All ways in which a run, a worker or a trial ends before all domains are asked. Rows that were
+ * not asked have them as their reason.
  */
 export const STOPS = {
   unauthorized: {

@@ -2,8 +2,8 @@ import { isAnswer, type Outcome, type OutcomeStatus } from '../calls/outcome.ts'
 import type { Dated } from '../store/freshness.ts';
 import type { OutcomeStore } from '../store/store.ts';
 
-// A run asks one API, or several in turn. Who is asked about a domain, and whose answer its row has, is known here
-// alone: everything else works for one API.
+// A run asks one API, or several in turn. Who is asked about a domain, and whose answer its row
+// has, is known here alone: everything else works for one API.
 //
 //   first ──not found, rejected, failed──▶ second ──the same──▶ third …
 //     └──found, pending, or not asked: nobody further
@@ -26,7 +26,8 @@ export function headAt({ store, isUsable }: AskedApi, domain: string): Dated | u
 }
 
 /**
- * The places of the APIs that may have to be asked about a domain: none where all that count have answered.
+ * The places of the APIs that may have to be asked about a domain: none where all that count have
+ * answered.
  *
  * @param find the outcome of an API that counts
  */
@@ -43,7 +44,10 @@ export function placesToAsk<A extends Pick<AskedApi, 'next'>>(
   return places;
 }
 
-/** Whether an API is to be asked about a domain now: it was not, and each before it has said that the next may be. */
+/**
+ * Whether an API is to be asked about a domain now: it was not, and each before it has said that
+ * the next may be.
+ */
 export function isDueAt(apis: readonly AskedApi[], at: number, domain: string): boolean {
   return apis.slice(0, at + 1).every((api, place) => {
     const head = headAt(api, domain);
@@ -56,8 +60,8 @@ export interface RowAnswer {
   /** The outcome of its domain that counts in this run. */
   readonly outcome?: Outcome | undefined;
   /**
-   * The older answer whose values it keeps, when this run learned nothing about its domain and there is
-   * such an answer.
+   * The older answer whose values it keeps, when this run learned nothing about its domain and
+   * there is such an answer.
    */
   readonly older?: Outcome | undefined;
   /** The place of the API that the answer is of, or that said or could not be asked what counts. */
@@ -76,8 +80,9 @@ export interface RowAnswersOptions {
 }
 
 /**
- * A row has the answer of the first API that found its domain. Else what counts is what will be asked again: an API
- * that was not asked, then a failure, then the last that did not know the domain.
+ * A row has the answer of the first API that found its domain. Else what counts is what will be
+ * asked again: an API that was not asked, then a failure, then the last that did not know the
+ * domain.
  *
  * An outage must not empty rows that were full yesterday. So where a lookup failed or was not made,
  * the latest answer that found something stays, as long as its API has not said since then that it

@@ -22,7 +22,10 @@ type Identified = Pick<JoinedRow, 'key' | 'domain'>;
 /** A column whose values are compared. */
 export interface ComparedColumn {
   readonly name: string;
-  /** Set if what is in it depends on which columns there are: it is compared while these are the same. */
+  /**
+   * Set if what is in it depends on which columns there are: it is compared while these are the
+   * same.
+   */
   readonly beside?: string | undefined;
   /** The row's value as it is written; undefined to keep what was reported before. */
   textOf(row: JoinedRow): string | undefined;
@@ -42,8 +45,8 @@ const NAMES_KEY = 'columns';
 
 /**
  * Compares rows with what was reported before. A row is known by its key, else by its domain, and
- * the second of these by being the second. What is kept of it are two words for each column in which
- * it has a value: the hashes of the column's name and of the value.
+ * the second of these by being the second. What is kept of it are two words for each column in
+ * which it has a value: the hashes of the column's name and of the value.
  *
  * A row whose lookup failed or was not made has no change, even if it has an older answer. What was
  * reported before is kept. A column that somebody chose, or that
@@ -111,8 +114,8 @@ export function openChanges({ reported, ...options }: ChangesOptions) {
 }
 
 /**
- * The columns of this report and of those before, each known by a hash. What a row has of them is pairs of such
- * a hash and that of its value.
+ * The columns of this report and of those before, each known by a hash. What a row has of them is
+ * pairs of such a hash and that of its value.
  *
  * @param before the columns of the last report
  */

@@ -39,8 +39,9 @@ export function chooseDomainColumn(
 }
 
 /**
- * A column by its name, or in a table by its place, from 1. Objects need not all have the same members,
- * so for them any name is accepted as one that may come later: see {@link assertColumnsThere}.
+ * A column by its name, or in a table by its place, from 1. Objects need not all have the same
+ * members, so for them any name is accepted as one that may come later: see {@link
+ * assertColumnsThere}.
  *
  * @throws BrandfillError as {@link chooseDomainColumn} does
  */

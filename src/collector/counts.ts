@@ -5,10 +5,10 @@ const WORDS = 3;
 const FIRST_SLOTS = 1_024;
 
 /**
- * How often each of many texts came, such as the domains of a list. Of each, 12 bytes are kept: a hash
- * of 64 bits and the number, in one open table. A `Map` would keep the texts too, ten times as much.
- * Two texts with one hash count as one, which may not happen in a million lists of a million rows, and
- * then makes a number wrong.
+ * How often each of many texts came, such as the domains of a list. Of each, 12 bytes are kept: a
+ * hash of 64 bits and the number, in one open table. A `Map` would keep the texts too, ten times as
+ * much. Two texts with one hash count as one, which may not happen in a million lists of a million
+ * rows, and then makes a number wrong.
  */
 export function createCounts() {
   let table = new Uint32Array(FIRST_SLOTS * WORDS);

@@ -17,7 +17,10 @@ export interface FillRule {
 
 /** A row with its filled cells. */
 export interface FilledIn extends RawRow {
-  /** The values in cells that were blank, by index of their rule, null for none; undefined for other cells. */
+  /**
+   * The values in cells that were blank, by index of their rule, null for none; undefined for other
+   * cells.
+   */
   readonly fills: readonly CellValue[];
 }
 

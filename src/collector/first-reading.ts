@@ -38,7 +38,10 @@ export interface PlannedRows {
   readonly oneSite?: string;
   /** Rows that are not looked up and pass as they are; missing without `where`. */
   readonly passedRows?: number;
-  /** Rows below the list, such as notes or another table, which pass likewise; missing if there are none. */
+  /**
+   * Rows below the list, such as notes or another table, which pass likewise; missing if there are
+   * none.
+   */
   readonly below?: RowsBelow;
   /** What the list has of which this is a sample: rows with a domain, and domains to look up. */
   readonly sampleOf?: { readonly rows: number; readonly lookups: number };
@@ -60,7 +63,10 @@ export interface Plan extends PlannedRows {
   readonly bill?: Bill;
   /** Whether no more is spent in any case. @default false */
   readonly isBound?: boolean;
-  /** The same for each of several APIs, at most: how many it is asked depends on what the one before finds. */
+  /**
+   * The same for each of several APIs, at most: how many it is asked depends on what the one before
+   * finds.
+   */
   readonly apis?: readonly PlannedApi[];
 }
 
@@ -103,8 +109,8 @@ export interface ListToRead {
 
 export interface PlanOptions extends ListToRead {
   /**
-   * Whether a domain has to be looked up, or the store has a fresh outcome of it. Called once for each row with
-   * one, in their order.
+   * Whether a domain has to be looked up, or the store has a fresh outcome of it. Called once for
+   * each row with one, in their order.
    */
   readonly kindOf: (domain: string, isFirst: boolean) => 'due' | 'known';
   /** The index that gets an entry for each row. */
@@ -221,7 +227,9 @@ class FirstReading {
     });
   }
 
-  /** @throws BrandfillError `UNREADABLE_INPUT` when more domains are below the list than it has rows */
+  /**
+   * @throws BrandfillError `UNREADABLE_INPUT` when more domains are below the list than it has rows
+   */
   assertListIsThere({ name }: Source): void {
     const { below: { sheetRow, line = 0 } = {} } = this.#odd;
     const rows = this.#counts.rows + this.#passedRows;

@@ -1,8 +1,8 @@
 import type { Outcome, OutcomeStatus } from '../calls/outcome.ts';
 
 /**
- * How a row ended. `stale`: this run learned nothing about its domain, and the row has the values of
- * an older answer.
+ * How a row ended. `stale`: this run learned nothing about its domain, and the row has the values
+ * of an older answer.
  */
 export type RowStatus = OutcomeStatus | 'stale' | 'invalid' | 'skipped';
 
@@ -39,7 +39,9 @@ export interface JoinedRow {
   readonly reason: string;
   /** What this run learned about its domain, if anything. */
   readonly outcome: Outcome | undefined;
-  /** When its outcome was fetched, or the older answer it has; milliseconds since 1970, 0 for none. */
+  /**
+   * When its outcome was fetched, or the older answer it has; milliseconds since 1970, 0 for none.
+   */
   readonly fetchedAtMs: number;
   /** Identifies the row from night to night; empty when only its domain does. */
   readonly key: string;

@@ -18,7 +18,8 @@ export interface ProduceOptions extends Pick<Order, 'first'> {
 }
 
 /**
- * Puts the domains that are due on the queue, pass by pass in the order of their first rows, each once.
+ * Puts the domains that are due on the queue, pass by pass in the order of their first rows, each
+ * once.
  */
 export async function produce(options: ProduceOptions): Promise<void> {
   const { index, passes, first, outstanding, isFresh, chunkSize, signal } = options;
@@ -75,11 +76,12 @@ export type Pass = (domain: string) => boolean;
 export type Order = Awaited<ReturnType<typeof readOrder>>;
 
 /**
- * Domains that were asked longest ago go first, and before them those that never were. So whatever a run leaves
- * over, because it was stopped or had no calls left, comes first in the next one, and a budget goes round the
- * whole list, however small it is.
+ * Domains that were asked longest ago go first, and before them those that never were. So whatever
+ * a run leaves over, because it was stopped or had no calls left, comes first in the next one, and
+ * a budget goes round the whole list, however small it is.
  *
- * @param askedAtMs when a domain was asked last, in milliseconds since 1970; 0 for one that never was
+ * @param askedAtMs when a domain was asked last, in milliseconds since 1970; 0 for one that never
+ *   was
  */
 export async function readOrder(
   index: Pick<RowIndex, 'read'>,
@@ -99,8 +101,8 @@ export async function readOrder(
     /** How many are due. */
     lookups,
     /**
-     * Domains from all over the list, which go ahead of all where it is not known whether the API answers: the
-     * head of a list may be odd, and the first answers decide whether a run can go on.
+     * Domains from all over the list, which go ahead of all where it is not known whether the API
+     * answers: the head of a list may be odd, and the first answers decide whether a run can go on.
      */
     first: spread.take(),
     /** @param most so many are asked, if not all */
@@ -127,8 +129,8 @@ export function createLine() {
       all += 1;
     },
     /**
-     * The time until which no more than so many were asked last, nor than half of all, but those that
-     * were asked first; undefined where all were at the same time.
+     * The time until which no more than so many were asked last, nor than half of all, but those
+     * that were asked first; undefined where all were at the same time.
      */
     cut: (most: number): number | undefined => {
       if (slots.size < 2) return undefined;
@@ -155,7 +157,10 @@ export function placesIn(length: number): ReadonlySet<number> {
   );
 }
 
-/** So many are kept of a list whose length is not known while it is read: each one, each second, fourth, … */
+/**
+ * So many are kept of a list whose length is not known while it is read: each one, each second,
+ * fourth, …
+ */
 const MOST_KEPT = 1_024;
 
 function createSpread() {

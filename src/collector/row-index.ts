@@ -4,7 +4,8 @@ import { openSpool, writeAll } from '../rows/spool.ts';
 
 /**
  * What the first reading learned about a row. `due`: its domain has to be looked up; `known`: the
- * store has a fresh outcome of its domain; `invalid`: it has no domain; `passed`: it is left as it is;
+ * store has a fresh outcome of its domain; `invalid`: it has no domain; `passed`: it is left as it
+ * is;
  * `blank`: it is no row but an empty line.
  */
 export type IndexedKind = 'due' | 'known' | 'invalid' | 'passed' | 'blank';
@@ -19,7 +20,10 @@ export interface IndexedRow {
   readonly text: string;
   /** Whether it is the first row of its domain in the list. @default false */
   readonly isFirst?: boolean | undefined;
-  /** What identifies the row from night to night, as hexadecimal digits; empty when only its domain does. */
+  /**
+   * What identifies the row from night to night, as hexadecimal digits; empty when only its domain
+   * does.
+   */
   readonly key?: string | undefined;
 }
 

@@ -29,8 +29,8 @@ export interface JoinedApi {
 }
 
 /**
- * What `fill` and the like find a value in: the answer, and of several APIs the columns as well, because their
- * answers have nothing else in common.
+ * What `fill` and the like find a value in: the answer, and of several APIs the columns as well,
+ * because their answers have nothing else in common.
  */
 export function recordOf(
   answer: JsonObject,
@@ -43,8 +43,8 @@ export function recordOf(
 }
 
 /**
- * Rows may be of any length, and so may what is made of them. So much is held at a time, or a single
- * row.
+ * Rows may be of any length, and so may what is made of them. So much is held at a time, or a
+ * single row.
  */
 const BATCH_BYTES = 2 * 1024 * 1024;
 const NOTHING: ReturnType<RowAnswers> = { at: 0, said: '' };

@@ -47,8 +47,8 @@ export function portOf({ protocol, port }: Pick<URL, 'protocol' | 'port'>): numb
  * Parses a URL of http or https; undefined for any other text.
  *
  * A password with a `/`, `?` or `#` ends the host for whoever parses the URL: the user is taken for
- * the host, and the `@` comes to stand further behind. Such a URL is no URL here, so whoever shows a
- * host never shows a part of a login.
+ * the host, and the `@` comes to stand further behind. Such a URL is no URL here, so whoever shows
+ * a host never shows a part of a login.
  */
 export function parseHttpUrl(text: string): URL | undefined {
   if (!URL.canParse(text)) return undefined;
@@ -60,8 +60,8 @@ export function parseHttpUrl(text: string): URL | undefined {
 const LONGEST_SHOWN = 80;
 
 /**
- * What was received, for a message: only what looks like a host with a path can hold no login, and a host
- * without a dot may be a credential in the wrong place.
+ * What was received, for a message: only what looks like a host with a path can hold no login, and
+ * a host without a dot may be a credential in the wrong place.
  */
 export function receivedUrl(text: string): string {
   const isHarmless =

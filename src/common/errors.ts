@@ -95,8 +95,8 @@ export function describeUnwritable(path: string, error: unknown): string {
 }
 
 /**
- * Called with notices worth a line in a log, each in a sentence, and with facts for programs: `info` is for
- * normal events, `warn`, the default, for what may need attention.
+ * Called with notices worth a line in a log, each in a sentence, and with facts for programs:
+ * `info` is for normal events, `warn`, the default, for what may need attention.
  */
 export type OnNotice = (
   message: string,
@@ -112,8 +112,8 @@ export const EXIT = {
   /** A wrong option, or an input or output that cannot be used. No output was changed. */
   usage: 2,
   /**
-   * Done, but some rows failed, are pending, kept an older answer or lost their outcomes on the way,
-   * or nothing was found.
+   * Done, but some rows failed, are pending, kept an older answer or lost their outcomes on the
+   * way, or nothing was found.
    */
   someFailed: 3,
   /** Stopped early. The same command goes on. */

@@ -34,7 +34,8 @@ const OWNER = 0o700;
 
 /**
  * The permissions of a file that is made from others: those that it has, and that all of them have.
- * What the owner may do is left alone. A group that the others do not belong to may do what all may.
+ * What the owner may do is left alone. A group that the others do not belong to may do what all
+ * may.
  *
  * @param made what the file has, or would have
  */
@@ -65,9 +66,9 @@ const MOST_LINKS = 40;
  * The place that a path leads to, through links, whether or not there is a file. Links are followed
  * here, as the system would, but for those that another user may have planted.
  *
- * @throws Error that says so when a link belongs neither to this user nor to root, and lies in a folder where
- *   everybody may put things, such as `/tmp`, or does not belong to the owner of the folder. Root follows no
- *   other user's
+ * @throws Error that says so when a link belongs neither to this user nor to root, and lies in a
+ *   folder where everybody may put things, such as `/tmp`, or does not belong to the owner of the
+ *   folder. Root follows no other user's
  */
 export async function followOwnLinks(path: string): Promise<string> {
   const names = path.split(sep);
@@ -183,7 +184,8 @@ export function freeBytes(folder: string): number {
 const PIPED = /^-$|^\/dev\/(?:stdin|fd\/\d+)$|^\/proc\/[^/]+\/fd\/\d+$/;
 
 /**
- * Opens a file that a person names, without waiting for the other end of a pipe. Pipes are those of the shell.
+ * Opens a file that a person names, without waiting for the other end of a pipe. Pipes are those of
+ * the shell.
  *
  * @throws the error of the file system, or an Error that says that it is a device or a pipe
  */
@@ -236,7 +238,8 @@ export function isPiped(input: unknown): boolean {
   return typeof input === 'string' && PIPED.test(input);
 }
 
-// A file appears under its name when it is whole: it is written under a temporary one beside that, and renamed.
+// A file appears under its name when it is whole: it is written under a temporary one beside that,
+// and renamed.
 
 /**
  * A path that no other writer has.

@@ -22,7 +22,10 @@ export function hashText(text: string, seed: number, target: Uint32Array, at: nu
   target[at + 1] = other ^ Math.imul(one ^ (one >>> 13), 3_266_489_909);
 }
 
-/** Names values that together tell one thing from others, in 22 characters: 132 bits of their SHA-256. */
+/**
+ * Names values that together tell one thing from others, in 22 characters: 132 bits of their
+ * SHA-256.
+ */
 export function idOfParts(parts: readonly unknown[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 22);
 }

@@ -73,8 +73,8 @@ const LONGEST_END_MS = 1_000;
 const beforeEnd = new Set<() => Promise<unknown>>();
 
 /**
- * Has work awaited before the process is ended in the middle of everything, as threads of a native module would
- * crash it. Returns a function that takes that back.
+ * Has work awaited before the process is ended in the middle of everything, as threads of a native
+ * module would crash it. Returns a function that takes that back.
  */
 export function awaitBeforeEnd(work: () => Promise<unknown>): () => void {
   beforeEnd.add(work);
@@ -132,7 +132,10 @@ export function createCallbackGuard(stops: readonly (AbortSignal | undefined)[])
   return {
     /** Fires when one of the signals does, or when a callback has failed. */
     signal: AbortSignal.any([...stops.filter((stop) => stop !== undefined), failed.signal]),
-    /** Wraps a callback so that it does not throw. Once one has failed, no callback is called any more. */
+    /**
+     * Wraps a callback so that it does not throw. Once one has failed, no callback is called any
+     * more.
+     */
     guard:
       <A extends readonly unknown[]>(callback: (...given: A) => unknown) =>
       (...given: A): void => {

@@ -20,7 +20,8 @@ const ASK_MAKERS = 'ask the makers of the API';
 
 /**
  * Every reason, as it stands in a failures file, in the store and in the queue's outcomes, by whose
- * fault it is, with a sentence that says what happened and what to do. Those that are not listed are
+ * fault it is, with a sentence that says what happened and what to do. Those that are not listed
+ * are
  * `http_<status>`, and `proxy_<reason>`, which are about this machine. What an API wrote is never a
  * reason: it stands beside it.
  */
@@ -164,7 +165,10 @@ export function isMisdirection(reason: string): reason is Misdirection {
   return aboutOf(reason) === 'address';
 }
 
-/** Reasons for which a call never reached the API, beside all that are about this machine or its proxy. */
+/**
+ * Reasons for which a call never reached the API, beside all that are about this machine or its
+ * proxy.
+ */
 const UNSENT: ReadonlySet<string> = new Set<ReasonAbout<'address'>>([
   'connection_refused',
   'dns_failure',

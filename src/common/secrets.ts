@@ -1,9 +1,11 @@
-// The secrets of this process, and what takes secrets out of texts. All texts that leave the process,
-// to a terminal, a file, a log, Redis or a page, go through here.
+// The secrets of this process, and what takes secrets out of texts. All texts that leave the
+// process, to a terminal, a file, a log, Redis or a page, go through here.
 
 /** By secret. The latest is the last. */
 const KEPT = new Map<string, Redactor>();
-/** A service that renews its credential each hour would search every text for all that it ever had. */
+/**
+ * A service that renews its credential each hour would search every text for all that it ever had.
+ */
 const MOST_KEPT = 100;
 
 /** Registers a secret of this process. All texts it outputs from now on are without it. */
@@ -79,8 +81,8 @@ export function withoutCredentials(
 export type Redactor = ReturnType<typeof createRedactor>;
 
 /**
- * A shorter secret occurs in many words, by chance. It is replaced only where it stands as a word of
- * its own, and not in answers, which it would destroy.
+ * A shorter secret occurs in many words, by chance. It is replaced only where it stands as a word
+ * of its own, and not in answers, which it would destroy.
  */
 const SHORTEST = 6;
 /** A shorter part of a secret is none. Some APIs want a key as `key:x`. */
@@ -91,9 +93,10 @@ const MARK = '[redacted]';
 
 /**
  * Builds one expression from all forms in which a server sends back what it was sent: as it is, in
- * base64 and base64url, alone or within more, such as a whole header, and each of these with its signs
- * escaped as in URLs, JSON or HTML. So a text is looked at once, whatever the number of forms. A text with
- * escaped letters and digits, which nobody needs to escape, is looked at again with these as they are.
+ * base64 and base64url, alone or within more, such as a whole header, and each of these with its
+ * signs escaped as in URLs, JSON or HTML. So a text is looked at once, whatever the number of
+ * forms. A text with escaped letters and digits, which nobody needs to escape, is looked at again
+ * with these as they are.
  *
  * @param secrets each as it is, or as `user:password`
  */
@@ -111,8 +114,8 @@ export function createRedactor(secrets: readonly string[]) {
     /**
      * The text with all secrets replaced.
      *
-     * @param isCut whether the text goes on where it ends: its last part is left out, as it may be a part
-     * of a secret
+     * @param isCut whether the text goes on where it ends: its last part is left out, as it may be
+     *   a part of a secret
      */
     text: (given: string, isCut = false): string => {
       const clean = mark(given, [...anywhere, ...asWord]);
@@ -169,8 +172,9 @@ function formsOf(parts: readonly string[]): readonly string[] {
 }
 
 /**
- * What base64 has of a part within a longer text, such as `Bearer KEY`, wherever it begins there: all
- * characters that tell nothing else. The header of basic authentication has base64 in it already.
+ * What base64 has of a part within a longer text, such as `Bearer KEY`, wherever it begins there:
+ * all characters that tell nothing else. The header of basic authentication has base64 in it
+ * already.
  */
 function formsWithin(part: string): readonly string[] {
   const whole = [part, Buffer.from(basicPair(part)).toString('base64')];
@@ -227,8 +231,8 @@ const NAMES: Readonly<Record<string, string>> = {
 };
 
 /**
- * An expression for a form: letters and digits are never escaped, signs as in URLs, JSON and HTML, also
- * within each other twice, as a log in JSON that quotes JSON has them.
+ * An expression for a form: letters and digits are never escaped, signs as in URLs, JSON and HTML,
+ * also within each other twice, as a log in JSON that quotes JSON has them.
  */
 function patternOf(form: string): string {
   const signs = Array.from(form, (char) => {

@@ -72,8 +72,8 @@ function simplify(word: string): string {
 const MOST_LEVELS = 1_000;
 
 /**
- * Whether JSON is nested more than 1,000 levels deep. `JSON.parse` reads it, but nothing that goes into
- * it by recursion comes back, such as `JSON.stringify`.
+ * Whether JSON is nested more than 1,000 levels deep. `JSON.parse` reads it, but nothing that goes
+ * into it by recursion comes back, such as `JSON.stringify`.
  */
 export function isTooDeep(json: string): boolean {
   if (json.length <= 2 * MOST_LEVELS) return false; // as each level has two brackets

@@ -24,7 +24,9 @@ export interface PictureFetcher {
 }
 
 export interface PictureFetcherOptions {
-  /** The origin of the API, whose address is not checked; other ports of its host are as any other. */
+  /**
+   * The origin of the API, whose address is not checked; other ports of its host are as any other.
+   */
   readonly ownOrigin?: string | undefined;
   /** The size of the largest picture. */
   readonly maxBytes: number;
@@ -50,7 +52,9 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const MOST_REDIRECTS = 5;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** All that a picture's server learns: no cookies, no referrer, nothing that is meant for the API. */
+/**
+ * All that a picture's server learns: no cookies, no referrer, nothing that is meant for the API.
+ */
 const HEADERS: Readonly<Record<string, string>> = {
   accept: 'image/png, image/jpeg, image/*;q=0.8',
   'accept-encoding': 'identity', // pictures are compressed already
@@ -58,8 +62,8 @@ const HEADERS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Connects to public addresses and the origin of the API only, and always directly, even if there is a
- * proxy.
+ * Connects to public addresses and the origin of the API only, and always directly, even if there
+ * is a proxy.
  */
 export function createPictureFetcher(options: PictureFetcherOptions): PictureFetcher {
   const { ownOrigin, maxBytes, perHost, takesSvg = false, timeoutMs = TIMEOUT_MS } = options;
@@ -197,7 +201,10 @@ export const PICTURE_KINDS = ['png', 'jpg', 'gif', 'webp', 'avif', 'ico', 'svg']
 
 export type PictureKind = (typeof PICTURE_KINDS)[number];
 
-/** What tells the kind of a file stands at its start. The parsers get no more, since strangers wrote it. */
+/**
+ * What tells the kind of a file stands at its start. The parsers get no more, since strangers wrote
+ * it.
+ */
 const START_BYTES = 4_096;
 
 /** The kind of picture that bytes are; undefined if they are none, or SVG. */

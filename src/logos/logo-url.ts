@@ -20,7 +20,9 @@ export function findLogoUrl(value: unknown, ownOrigin?: string): LogoUrl {
   );
 }
 
-/** Checks the URL of a picture, from an answer or, with the URL before as `base`, from a redirect. */
+/**
+ * Checks the URL of a picture, from an answer or, with the URL before as `base`, from a redirect.
+ */
 export function checkLogoUrl(
   text: string,
   base: URL | undefined,

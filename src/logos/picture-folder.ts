@@ -81,7 +81,10 @@ export async function openPictureFolder(
 const PREFIX = '.brandfill-';
 const TEMPORARY = /^\.brandfill-[\da-f-]{36}\.part$/;
 
-/** Removes temporary files that were left by a process that was killed: nobody pauses so long in between. */
+/**
+ * Removes temporary files that were left by a process that was killed: nobody pauses so long in
+ * between.
+ */
 async function removeLeftovers(folder: string): Promise<void> {
   for (const name of (await readdir(folder)).filter((name) => TEMPORARY.test(name))) {
     const path = join(folder, name);

@@ -36,8 +36,8 @@ export interface LogoCounts {
 }
 
 /**
- * Makes sure that each domain with an answer has its logo in the folder, and a note about it: a logo
- * that cannot be fetched or written is a reason in its row.
+ * Makes sure that each domain with an answer has its logo in the folder, and a note about it: a
+ * logo that cannot be fetched or written is a reason in its row.
  *
  * @throws BrandfillError `UNUSABLE_STORE`
  */

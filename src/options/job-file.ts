@@ -12,8 +12,8 @@ import { kind, metaOf, type Options, type OptionsOf, option, refusal, refusing }
 import { OPTIONS, SOURCE } from './options.ts';
 import { loadYaml, readText, readYaml } from './yaml.ts';
 
-// A job file is read in one go: YAML with its positions, variables filled in, then all values by the types of
-// their options. What is wrong is noted with its place.
+// A job file is read in one go: YAML with its positions, variables filled in, then all values by
+// the types of their options. What is wrong is noted with its place.
 
 const A_CRON = "'30 2 * * *' (minute, hour, day, month, weekday)";
 
@@ -128,7 +128,9 @@ export function parseJobFile(file: string, text: string, { env, now }: JobFileCo
   const problem = yaml.problem();
   return {
     file,
-    /** Its options as they stand there, variables filled in, paths relative to the current folder. */
+    /**
+     * Its options as they stand there, variables filled in, paths relative to the current folder.
+     */
     options: options as Omit<OptionsOf<typeof JOB_FILE>, 'schedule' | 'onFinish'>,
     schedule: ofSchedule,
     onFinish: onFinish.safeParse(ofEnd).data,

@@ -388,7 +388,10 @@ export const listen = () =>
 /** The address that an HTTP server listens on; port 0 is any that is free. */
 export type ListenAddress = z.output<ReturnType<typeof listen>>;
 
-/** Where a file names what holds the credential. A wrong value is never repeated: it may be the credential itself. */
+/**
+ * Where a file names what holds the credential. A wrong value is never repeated: it may be the
+ * credential itself.
+ */
 export const variableName = z
   .string('expected a text')
   .regex(

@@ -3,8 +3,8 @@ import { ExpressionError } from '../collector/fields/expression.ts';
 import { BrandfillError, endSentence } from '../common/errors.ts';
 import { describeKind, findNearest, shortenTo } from '../common/text.ts';
 
-// An option is one zod type with what is said of it. Flags, variables, keys of job files, the library,
-// help, the JSON Schema of job files and docs/options.md come from there.
+// An option is one zod type with what is said of it. Flags, variables, keys of job files, the
+// library, help, the JSON Schema of job files and docs/options.md come from there.
 
 /** What is said of a kind of values, and of an option of that kind. */
 interface Meta {
@@ -39,8 +39,8 @@ export type SettingsOf<D extends Options> = { readonly [K in keyof D]: z.output<
 export type OptionsOf<D extends Options> = z.input<z.ZodObject<D>>;
 
 /**
- * Makes a kind of values: a shape, and what reads it or throws an error that says what was expected;
- * whoever asks adds the name of the option.
+ * Makes a kind of values: a shape, and what reads it or throws an error that says what was
+ * expected; whoever asks adds the name of the option.
  */
 export function kind<I, T>(
   shape: z.ZodType<I, I>,
@@ -136,16 +136,17 @@ export interface Sources {
 }
 
 /**
- * A message, which says `option 'baseUrl'`, with what that is called where it is read, such as `--base-url`
- * at a terminal. Programs, which have the keys, read it as it is.
+ * A message, which says `option 'baseUrl'`, with what that is called where it is read, such as
+ * `--base-url` at a terminal. Programs, which have the keys, read it as it is.
  */
 export function nameOptions(message: string, nameOf: (key: string) => string): string {
   return message.replaceAll(/\boption '(\w+)'/g, (_, key: string) => nameOf(key));
 }
 
 /**
- * Reads the options of a command or a function of the library: what was given, else the environment, else
- * the defaults. An option that it does not have is refused: a bound that does not hold costs money.
+ * Reads the options of a command or a function of the library: what was given, else the
+ * environment, else the defaults. An option that it does not have is refused: a bound that does not
+ * hold costs money.
  *
  * @param of the name of the command or function
  * @throws BrandfillError `INVALID_SETTING` that names the option, what was expected and what came

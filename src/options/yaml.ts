@@ -66,13 +66,16 @@ export function readYaml(
   return {
     /** What stands in it; undefined when it is no YAML. */
     value,
-    /** `jobs/nightly.yaml:3:8`, where a value begins; of one that is not there, the map that it belongs in. */
+    /**
+     * `jobs/nightly.yaml:3:8`, where a value begins; of one that is not there, the map that it
+     * belongs in.
+     */
     placeOf: (path: Path): string => placeAt(offsetOf(path)),
     /** Notes a mistake at a value. */
     note: (path: Path, message: string): void => noteIn(() => offsetOf(path), message),
     /**
-     * Reads a value of the file by a schema, and notes what is wrong with it. No value is shown: it may be a
-     * credential.
+     * Reads a value of the file by a schema, and notes what is wrong with it. No value is shown: it
+     * may be a credential.
      *
      * @param given what became of what stands in it. @default that itself
      */
@@ -83,7 +86,10 @@ export function readYaml(
       }
       return data;
     },
-    /** All mistakes, in the order of the file, without a verb in front; undefined when there are none. */
+    /**
+     * All mistakes, in the order of the file, without a verb in front; undefined when there are
+     * none.
+     */
     problem(): string | undefined {
       const messages = noted
         .toSorted((a, b) => a.offset - b.offset)
@@ -130,7 +136,8 @@ const DEEPEST = 100;
 const MOST_TOKENS = 20_000;
 
 /**
- * Looks for more than a reader of YAML can take: it goes as deep as the file, which ends the process.
+ * Looks for more than a reader of YAML can take: it goes as deep as the file, which ends the
+ * process.
  *
  * @param lines is told where each line begins
  */
@@ -192,7 +199,9 @@ function describeYamlError(message: string, begin: string): string {
   return message.replace(/(: ".*|\n.*)$/s, '') + hint;
 }
 
-/** Longer than any file that is written by hand; a longer one is a list that was given in its place. */
+/**
+ * Longer than any file that is written by hand; a longer one is a list that was given in its place.
+ */
 const MOST_BYTES = 1_000_000;
 
 /**
@@ -214,7 +223,9 @@ export function readText(file: string, what: string): string {
   }
 }
 
-/** Loaded only when needed: settings are read at every start, and the help should not wait for it. */
+/**
+ * Loaded only when needed: settings are read at every start, and the help should not wait for it.
+ */
 export function loadYaml(): typeof import('yaml') {
   return createRequire(import.meta.url)('yaml') as typeof import('yaml');
 }

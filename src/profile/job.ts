@@ -60,8 +60,8 @@ const JOB_OPTIONS = { ...OPTIONS, ...KEY_OPTIONS };
 const SOURCE_OPTIONS = { ...KEY_OPTIONS, next: SOURCE.next };
 
 /**
- * Reads and checks everything that can be checked before the input is opened. What a command has no option
- * for is as `enrich` has it by default.
+ * Reads and checks everything that can be checked before the input is opened. What a command has no
+ * option for is as `enrich` has it by default.
  *
  * @param of the name of the command
  * @param declared its options
@@ -156,7 +156,9 @@ const contradictionsIn = (
     `Cannot hold option 'maxCost' without a profile that says what the API bills: give option 'api' one with 'billing', or use option 'maxCalls'.`,
 ];
 
-/** What is said of an API beside its settings: the credential itself, or the variable that holds it. */
+/**
+ * What is said of an API beside its settings: the credential itself, or the variable that holds it.
+ */
 type OfSource = Partial<SettingsOf<typeof SOURCE_OPTIONS>>;
 
 /** @throws BrandfillError `INVALID_SETTING` */
@@ -186,7 +188,8 @@ export function createApi(
     );
   }
   if (profile && !key && auth.kind !== 'none') {
-    // A name that is not written as those of variables are may be the credential in the wrong place.
+    // A name that is not written as those of variables are may be the credential in the wrong
+    // place.
     const isName = /^[A-Z_][A-Z0-9_]*$/.test(apiKeyEnv);
     throw refusal(
       `Cannot call ${profile.title} without a credential: set ${isName ? apiKeyEnv : "the variable that its 'apiKeyEnv' names"}, or give option 'apiKeyFile'.`,
@@ -228,7 +231,10 @@ export function createApi(
     credential,
     /** The profile of the API, if one is named. */
     profile,
-    /** The variable of the environment that its credential is from; undefined where none is sent from there. */
+    /**
+     * The variable of the environment that its credential is from; undefined where none is sent
+     * from there.
+     */
     keyName: auth.kind === 'none' || key !== fromEnv ? undefined : apiKeyEnv,
     /** Oddities of the settings that are not errors, in sentences. */
     notices: notices.filter((one) => typeof one === 'string'),
@@ -256,9 +262,9 @@ function readSecret(file: string): string {
 }
 
 /**
- * Identifies one credential at one API with one rate, whose pace a store remembers. The credential goes
- * through a slow hash: names of keys in Redis are seen by many, and a weak password must not be found by
- * guessing. A random salt in Redis would be seen along with them.
+ * Identifies one credential at one API with one rate, whose pace a store remembers. The credential
+ * goes through a slow hash: names of keys in Redis are seen by many, and a weak password must not
+ * be found by guessing. A random salt in Redis would be seen along with them.
  */
 export function paceIdOf({
   endpoint,
@@ -268,7 +274,10 @@ export function paceIdOf({
   return idOfParts([endpoint.id, markOf(endpoint, credential), settings.rate]);
 }
 
-/** The same for workers and runs that share a pace and whose calls are counted together, whatever their rates. */
+/**
+ * The same for workers and runs that share a pace and whose calls are counted together, whatever
+ * their rates.
+ */
 export function callsIdOf({ endpoint, credential }: Pick<Api, 'endpoint' | 'credential'>): string {
   return idOfParts([endpoint.id, markOf(endpoint, credential)]);
 }
@@ -311,8 +320,9 @@ export interface ProfiledSettings<D extends Options> {
 }
 
 /**
- * Reads options like `readOptions`. What is given counts more than the profile of the API, and the profile
- * more than the environment: a base URL that is set for another API must not get the credential of this one.
+ * Reads options like `readOptions`. What is given counts more than the profile of the API, and the
+ * profile more than the environment: a base URL that is set for another API must not get the
+ * credential of this one.
  *
  * @throws BrandfillError `INVALID_SETTING`, with the place of whatever is wrong in a profile
  */

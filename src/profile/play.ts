@@ -4,12 +4,15 @@ import { MICROS } from '../common/format.ts';
 import type { Profile } from './read-profile.ts';
 import { bodyText, factsOf, judgeSample, type Sample } from './samples.ts';
 
-/** Meanings after which the same domain gets its answer at the second call, as if it were ready by then. */
+/**
+ * Meanings after which the same domain gets its answer at the second call, as if it were ready by
+ * then.
+ */
 const PASSING: ReadonlySet<string> = new Set(['pending', 'throttled', 'retry']);
 
 /**
- * Plays the samples of a profile. A domain whose first label is `sample-3` gets the third sample. Of
- * the others most are found, some are not, and some are pending at first.
+ * Plays the samples of a profile. A domain whose first label is `sample-3` gets the third sample.
+ * Of the others most are found, some are not, and some are pending at first.
  */
 export function playProfile({ name, content, api }: Profile) {
   const { samples = [] } = content;

@@ -110,7 +110,8 @@ const limits = z
     windows: z
       .array(window)
       .min(1)
-      // Where an answer has none of them, the headers that everybody knows count. Retry-After always does.
+      // Where an answer has none of them, the headers that everybody knows count. Retry-After
+      // always does.
       .transform((all) => (headers: ResponseHeaders, nowMs: number) => {
         const known = findLimits(headers, nowMs);
         const stated = combinePolicies(all.map((one) => policyIn(one, headers, nowMs)));

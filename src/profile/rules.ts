@@ -7,7 +7,8 @@ import { refusal } from '../options/option.ts';
 import { means, wordOf } from './samples.ts';
 import { duration, expression, headerName, parsed } from './texts.ts';
 
-// What answers mean and cost, each said once: its shape in a profile, and how it is asked of an answer.
+// What answers mean and cost, each said once: its shape in a profile, and how it is asked of an
+// answer.
 
 const A_STATUS = 'expected a status such as 404, a range such as 500-599, or a list of them';
 const range = z.string().regex(/^[1-5]\d\d-[1-5]\d\d$/, A_STATUS);

@@ -21,7 +21,9 @@ export const sample = z.strictObject({
   means,
 });
 
-/** Judges a sample as a call about example.com would: by the rules of a profile, else as any API's. */
+/**
+ * Judges a sample as a call about example.com would: by the rules of a profile, else as any API's.
+ */
 export function judgeSample(given: Sample, api: ApiProfile): Meaning {
   const facts = factsOf(given);
   const { httpStatus, headers, nowMs } = facts;

@@ -1,10 +1,14 @@
 import { type Options, refusal, refusing, type Sources } from '../options/option.ts';
 import { API_OPTIONS } from '../options/options.ts';
 
-// Several APIs that are asked in turn: `--api first,second`, or `sources` of a job file and of the library. Each is
-// read as if it were the only one, from what is said of it alone and from all that is said of the run.
+// Several APIs that are asked in turn: `--api first,second`, or `sources` of a job file and of the
+// library. Each is read as if it were the only one, from what is said of it alone and from all that
+// is said of the run.
 
-/** What says who is asked, and with which credential, is never said of several at once; nor is what units cost. */
+/**
+ * What says who is asked, and with which credential, is never said of several at once; nor is what
+ * units cost.
+ */
 const OF_ONE = [...Object.keys(API_OPTIONS), 'apiKey', 'apiKeyEnv', 'maxCost'];
 
 /** Variables that are about the API of whoever names none. */

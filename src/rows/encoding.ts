@@ -46,12 +46,12 @@ const MOST_CONTROLS = 0.02;
 const HARMLESS_CONTROLS = 5;
 
 /**
- * Finds the encoding of a list: the one that was named, else by its byte order mark, else UTF-8 if all
- * of it is, else by what its lines beyond plain ASCII look like. All of it is read.
+ * Finds the encoding of a list: the one that was named, else by its byte order mark, else UTF-8 if
+ * all of it is, else by what its lines beyond plain ASCII look like. All of it is read.
  *
  * @param insisted the encoding that the user named
- * @throws BrandfillError `UNREADABLE_INPUT` when the list is no text, is in several encodings, or in
- * none that can be determined
+ * @throws BrandfillError `UNREADABLE_INPUT` when the list is no text, is in several encodings, or
+ *   in none that can be determined
  */
 export async function findEncoding(
   name: string,
@@ -64,7 +64,10 @@ export async function findEncoding(
     [];
   const markBytes = marks.length;
   const marked = markBytes === 0 ? undefined : MARKS[marks.charAt(0)];
-  /** Its example are some of its words beyond plain ASCII, if it was guessed from them: ` (such as 'Müller')`. */
+  /**
+   * Its example are some of its words beyond plain ASCII, if it was guessed from them: ` (such as
+   * 'Müller')`.
+   */
   const found = (encoding: Encoding, example = '') => ({ encoding, markBytes, example });
   if (marked && marked !== UTF_8) {
     if (!insisted || insisted.startsWith('UTF-16')) return found(marked);
@@ -118,7 +121,8 @@ const LOOKED_AT_BYTES = 64 * 1024;
 /** Letters of Latin-1, and all of three bytes: of Western letters other ones come by accident. */
 const UTF_8_FOR_SURE = /[\u00c0-\u00ff\u0800-\u{10ffff}]/u;
 /**
- * In scripts of two bytes, or of vowels around consonants, one letter of three may be UTF-8 by accident.
+ * In scripts of two bytes, or of vowels around consonants, one letter of three may be UTF-8 by
+ * accident.
  */
 const LETTERS_BY_ACCIDENT = 3;
 /** A whole line of them in so many lists is one by accident. */
@@ -183,8 +187,8 @@ function describeByte(line: Buffer, text: string): string {
 const DENSE_SHARE = 0.5;
 
 /**
- * Guesses the encoding of a list that is not UTF-8: the first that makes no odd letters of it. It is not
- * guessed where most letters are UTF-8, or some line is: in all others they would change.
+ * Guesses the encoding of a list that is not UTF-8: the first that makes no odd letters of it. It
+ * is not guessed where most letters are UTF-8, or some line is: in all others they would change.
  */
 async function guessEncoding(
   name: string,
@@ -227,7 +231,10 @@ async function denseEncodings(words: Buffer): Promise<readonly Encoding[]> {
     .flatMap(({ name }) => findEncodingByName(name) ?? []);
 }
 
-/** Signs between letters: the text is in another encoding, or in one of old systems, such as Mac Roman. */
+/**
+ * Signs between letters: the text is in another encoding, or in one of old systems, such as Mac
+ * Roman.
+ */
 const ODD_LETTERS =
   /[\u0080-\u009f]|\p{Ll}[†‡‰‹›•™¤¦§¬¶¸±³¹¼¾]\p{Ll}|\p{Ll}[ŸƒŠŒŽĽ]|\p{L}[Ÿ„“”]\p{Ll}|[\u2150-\u218f\u2500-\u259f]\p{L}/u;
 const REPLACEMENT = '\ufffd';

@@ -102,7 +102,9 @@ function isObject(value: unknown): value is JsonRow {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The value of a member, or else at a path. What a row inherits, as `constructor`, is not its own. */
+/**
+ * The value of a member, or else at a path. What a row inherits, as `constructor`, is not its own.
+ */
 function valueAt(row: JsonRow, name: string): unknown {
   if (Object.hasOwn(row, name)) return row[name];
   let value: unknown = row;

@@ -8,12 +8,13 @@ const FITS_BETTER = 0.15;
 const OF_ALL = String.raw`\p{ASCII}\p{P}\p{Z}€©®™°`;
 
 /**
- * Which encodings of Latin letters a list may be in, the likeliest first. `alphabets.json` has the letters of
- * the languages that are written in each, and the ends of domains in countries where spreadsheets save it.
- * An encoding is likelier than Windows-1252 if most lines have such a domain; else if of the words that it
- * reads otherwise more are of its languages, and of one of them.
+ * Which encodings of Latin letters a list may be in, the likeliest first. `alphabets.json` has the
+ * letters of the languages that are written in each, and the ends of domains in countries where
+ * spreadsheets save it. An encoding is likelier than Windows-1252 if most lines have such a domain;
+ * else if of the words that it reads otherwise more are of its languages, and of one of them.
  *
- * @param bytes its lines beyond ASCII @param words the words beyond ASCII in them, a character for each byte
+ * @param bytes its lines beyond ASCII @param words the words beyond ASCII in them, a character for
+ *   each byte
  * @param decode reads such a word
  */
 export function latinEncodings(
@@ -44,7 +45,10 @@ export function latinEncodings(
   return [...ofCountry, ...better].map(({ encoding }) => encoding).concat(WINDOWS_1252);
 }
 
-/** The share of words that are of any of some languages, and of the one that has the most, on average. */
+/**
+ * The share of words that are of any of some languages, and of the one that has the most, on
+ * average.
+ */
 function fitOf(words: readonly string[], languages: readonly string[]): number {
   if (words.length === 0) return 0;
   const alphabets = languages.map((letters) => new RegExp(`^[${OF_ALL}${letters}]*$`, 'iu'));

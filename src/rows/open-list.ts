@@ -44,12 +44,12 @@ interface OpenedSource {
 }
 
 /**
- * Opens a list of any kind and finds its format. What can be read only once, or is not UTF-8 as it is, is kept on the disk
- * as UTF-8 while it is needed: a pipe, gzip, other encodings, and the rows of a program, as JSONL, so
- * they should hold only what JSON can.
+ * Opens a list of any kind and finds its format. What can be read only once, or is not UTF-8 as it
+ * is, is kept on the disk as UTF-8 while it is needed: a pipe, gzip, other encodings, and the rows
+ * of a program, as JSONL, so they should hold only what JSON can.
  *
- * @throws BrandfillError `UNREADABLE_INPUT` when it cannot be opened or is no list, `INVALID_SETTING`
- * when there are options for another format
+ * @throws BrandfillError `UNREADABLE_INPUT` when it cannot be opened or is no list,
+ *   `INVALID_SETTING` when there are options for another format
  */
 export async function openList(
   input: ListInput,

@@ -26,7 +26,10 @@ export interface ScannedRow {
    * Set if its cells are probably not under their names: a delimiter within a text was not quoted.
    */
   readonly shifted?: 'too_many_cells' | undefined;
-  /** Whether a text within quotes has lines like those of the list, which a stray quote may have taken in. */
+  /**
+   * Whether a text within quotes has lines like those of the list, which a stray quote may have
+   * taken in.
+   */
   readonly mayTakeRows?: boolean | undefined;
 }
 
@@ -126,8 +129,8 @@ export interface RowFormat {
   /** Writes rows as text, those of a workbook as CSV. @param added names of the added columns */
   createWriter(added: readonly string[], extent: Extent): RowWriter;
   /**
-   * Fills a blank cell of a row, and leaves the rest of it as it is, to the byte. Rows come in their
-   * order.
+   * Fills a blank cell of a row, and leaves the rest of it as it is, to the byte. Rows come in
+   * their order.
    *
    * @param column one of the list's own
    * @param value undefined or empty leaves the cell as it is
@@ -148,7 +151,11 @@ export interface RowFormat {
   readonly workbook?: Workbook | undefined;
   /** How it is written as a whole file, if its format is no text. */
   readonly binary?: BinaryOutput | undefined;
-  /** What the user should know of the list before anything is paid for, in sentences. @default none */
+  /**
+   * What the user should know of the list before anything is paid for, in sentences.
+   *
+   * @default none
+   */
   readonly notices?: readonly string[];
   /** Converts a row into an object for programs, with its columns in their order. */
   toObject(raw: string): Record<string, unknown>;

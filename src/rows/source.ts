@@ -30,7 +30,10 @@ export interface Source extends ByteSource {
   readonly isWholeInSample: boolean;
   /** Lines from all over a longer list, some at each place. @default none */
   readonly windows?: readonly string[];
-  /** The file, to compare outputs with and to keep them from those who may not read it; undefined for a pipe. */
+  /**
+   * The file, to compare outputs with and to keep them from those who may not read it; undefined
+   * for a pipe.
+   */
   readonly file: (FileIdentity & FileAccess) | undefined;
   /**
    * Whether rows came as objects: none of them need have any member, and there may be no row.

@@ -31,7 +31,8 @@ export function challengeOf({ scheme }: SandboxAuth): Record<string, string> {
 }
 
 /**
- * Find a parameter in a query string and decode it. Returns `undefined` when it is missing or cannot be decoded.
+ * Find a parameter in a query string and decode it. Returns `undefined` when it is missing or
+ * cannot be decoded.
  *
  * @param query without the leading question mark
  */

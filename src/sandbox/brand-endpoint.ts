@@ -8,8 +8,8 @@ import { decideReply, errorReply, send } from './replies.ts';
 
 /**
  * Answers `GET …/v1/brand?domain=…`. A call passes, in this order: the credential (401), the limit
- * (429), the check of the domain (400, 422), the quota (402). The answer is decided at once; only its
- * sending waits for the latency.
+ * (429), the check of the domain (400, 422), the quota (402). The answer is decided at once; only
+ * its sending waits for the latency.
  */
 export class BrandEndpoint {
   readonly #options: SandboxOptions;

@@ -143,7 +143,10 @@ export interface DomainCalls {
   calls: number;
   /** Calls with a final answer: a later call for the domain is a duplicate. */
   answered: number;
-  /** Calls that ended in a server fault, a timeout status, or an unusable answer: a reason to call again. */
+  /**
+   * Calls that ended in a server fault, a timeout status, or an unusable answer: a reason to call
+   * again.
+   */
   faulted: number;
   /** Calls answered 429. */
   throttled: number;
@@ -165,7 +168,9 @@ export interface SandboxStats {
   unanswered: number;
   /** Calls whose caller left before the answer was due. */
   abandoned: number;
-  /** Calls answered 200 or 404, or what answers say that they are charged: what the quota counts. */
+  /**
+   * Calls answered 200 or 404, or what answers say that they are charged: what the quota counts.
+   */
   charged: number;
   domains: {
     /** Different domains asked for (valid ones). */

@@ -30,8 +30,8 @@ export function createLimiter(kind: LimitKind, rate: LimitRate, burst?: number):
 }
 
 /**
- * At most `count` calls in each window of `perMs`. Windows are aligned to the clock, as with a counter per
- * minute, so up to twice the count may pass around the edge between two of them.
+ * At most `count` calls in each window of `perMs`. Windows are aligned to the clock, as with a
+ * counter per minute, so up to twice the count may pass around the edge between two of them.
  */
 function createFixedWindow({ count, perMs }: LimitRate): Limiter {
   let window = -1;
@@ -48,7 +48,8 @@ function createFixedWindow({ count, perMs }: LimitRate): Limiter {
 }
 
 /**
- * A bucket that holds up to `burst` tokens and refills steadily, `count` per `perMs`. A call takes one token.
+ * A bucket that holds up to `burst` tokens and refills steadily, `count` per `perMs`. A call takes
+ * one token.
  * @see https://en.wikipedia.org/wiki/Token_bucket
  * @param burst tokens in a full bucket. Default: what one second refills, at least 1
  */
@@ -97,7 +98,9 @@ function createSlidingWindow({ count, perMs }: LimitRate): Limiter {
 interface Told extends LimitRate {
   /** Calls that are left. */
   remaining: number;
-  /** With nothing left, the seconds until the next call; else those until the whole quota is back. */
+  /**
+   * With nothing left, the seconds until the next call; else those until the whole quota is back.
+   */
   resetS: number;
   /** The same as a point in time, in seconds since 1970. */
   resetAtS: number;
@@ -149,8 +152,8 @@ const REPORTS = {
 const STYLES = { none: () => ({}), ...REFUSALS, ...REPORTS };
 
 /**
- * Which headers speak of the limit, and in whose dialect: those of a wait on a 429, or of the limit on
- * every answer.
+ * Which headers speak of the limit, and in whose dialect: those of a wait on a 429, or of the limit
+ * on every answer.
  * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
  * @see https://www.rfc-editor.org/rfc/rfc9110#field.retry-after
  */

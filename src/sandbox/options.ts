@@ -25,10 +25,10 @@ export interface SandboxOptions {
    */
   port?: number | undefined;
   /**
-   * How long a call takes, in milliseconds. A number is the same for every call. A range is log-normal:
-   * `fromMs` is the 1st and `toMs` the 99th percentile, and nothing falls outside of them, so the median
-   * is their geometric mean (20 ms to 7 s has a median of 374 ms). Refusals (400, 401, 402, 422, and those of the limit)
-   * always come at once.
+   * How long a call takes, in milliseconds. A number is the same for every call. A range is
+   * log-normal: `fromMs` is the 1st and `toMs` the 99th percentile, and nothing falls outside of
+   * them, so the median is their geometric mean (20 ms to 7 s has a median of 374 ms). Refusals
+   * (400, 401, 402, 422, and those of the limit) always come at once.
    * @default 0
    */
   latencyMs?: number | { fromMs: number; toMs: number } | undefined;
@@ -47,8 +47,8 @@ export interface SandboxOptions {
   /** @default 'retry-after' */
   limitHeaders?: LimitHeaders | undefined;
   /**
-   * Share of the calls, 0 to 1, that are answered 500, 502 or 503. Decided by seed, domain and the ordinal of
-   * the call for that domain, so a second try can succeed.
+   * Share of the calls, 0 to 1, that are answered 500, 502 or 503. Decided by seed, domain and the
+   * ordinal of the call for that domain, so a second try can succeed.
    * @default 0
    */
   errors?: number | undefined;
@@ -97,7 +97,10 @@ export interface SandboxOptions {
 export interface PlayedApi {
   /** How it is asked. */
   readonly method: 'GET' | 'POST';
-  /** The domain that a request asks about, from its path, query and body; undefined for another page. */
+  /**
+   * The domain that a request asks about, from its path, query and body; undefined for another
+   * page.
+   */
   domainOf(target: string, body: string): string | undefined;
   /** The answer to a call; `call` counts from 1 for each domain. */
   reply(domain: string, call: number): SandboxAnswer;
@@ -181,8 +184,8 @@ const SCHEMA = z
   .partial();
 
 /**
- * Checks what a person may get wrong. An unknown option is refused: a rehearsal without the intended latency
- * or faults would show nothing.
+ * Checks what a person may get wrong. An unknown option is refused: a rehearsal without the
+ * intended latency or faults would show nothing.
  *
  * @throws BrandfillError `INVALID_SETTING`
  */

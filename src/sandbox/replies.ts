@@ -13,7 +13,10 @@ export interface Asked {
   host: string | undefined;
 }
 
-/** Decides the answer to a call: `respond` first, then faults, then missing domains, then found ones. */
+/**
+ * Decides the answer to a call: `respond` first, then faults, then missing domains, then found
+ * ones.
+ */
 export function decideReply(
   { respond, errors = 0, notFound = 0, logos = false, api }: SandboxOptions,
   { domain, hash, ordinal, host }: Asked,

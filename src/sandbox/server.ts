@@ -30,7 +30,8 @@ export interface Sandbox {
 }
 
 /**
- * Start a stand-in for the brand API on this machine. It serves `GET <any prefix>/v1/brand?domain=…`,
+ * Start a stand-in for the brand API on this machine. It serves `GET <any
+ * prefix>/v1/brand?domain=…`,
  * `GET /stats`, `POST /reset`, `GET /healthz` and, if told to, pictures at `GET /logos/…`.
  *
  * @throws BrandfillError `INVALID_SETTING` when an option is wrong or the port cannot be opened

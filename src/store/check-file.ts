@@ -4,14 +4,15 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { withoutCredentials } from '../common/secrets.ts';
 
-// LMDB maps its file into memory and trusts it: a page number that leads out of the file, or an offset
-// out of its page, ends the process by a signal. So a file that something else than LMDB may have
-// changed is read and written by LMDB in a process of its own first, which may end so. What the entries
-// hold is checked when they are read, each by its checksum.
+// LMDB maps its file into memory and trusts it: a page number that leads out of the file, or an
+// offset out of its page, ends the process by a signal. So a file that something else than LMDB may
+// have changed is read and written by LMDB in a process of its own first, which may end so. What
+// the entries hold is checked when they are read, each by its checksum.
 
 /**
- * Each entry is read, and written in a transaction that is given up. Lists of free pages are not read by
- * that, so the file has to be as long as it says. Keys that are out of order are not found, or hide others.
+ * Each entry is read, and written in a transaction that is given up. Lists of free pages are not
+ * read by that, so the file has to be as long as it says. Keys that are out of order are not found,
+ * or hide others.
  */
 const REHEARSE = `
 const { statSync } = require('node:fs');
@@ -49,7 +50,11 @@ process.exit(0);
 
 interface TrialOptions {
   readonly signal?: AbortSignal | undefined;
-  /** How long it may take, as LMDB may walk through damaged pages without end. @default half a minute, and a second for 5 MB */
+  /**
+   * How long it may take, as LMDB may walk through damaged pages without end.
+   *
+   * @default half a minute, and a second for 5 MB
+   */
   readonly longestMs?: number;
   /** The path of the module that reads the file. @default that of LMDB */
   readonly lmdb?: string;

@@ -7,8 +7,8 @@ import { findHome, leaveHome, makeHome } from './home.ts';
 import { type OwnOptions, own } from './owner.ts';
 import { isStoreIn, refuseUnsafe, removeStore, STORE, stamp } from './store-files.ts';
 
-// A store is open once in a process, which owns it until the last of its users there has closed it. Runs take
-// turns; others work beside them.
+// A store is open once in a process, which owns it until the last of its users there has closed it.
+// Runs take turns; others work beside them.
 //
 //   none ──first user──► opening ──► open, n users ──last closes, or a write fails──► none
 //                           └─ failed ──► none
@@ -24,7 +24,11 @@ export interface StoreDatabase extends Engine, Closable {
 }
 
 export interface OpenOptions extends Pick<OwnOptions, 'waitMs' | 'onHeld' | 'signal'> {
-  /** Whether much is going to be written: else what is there can be opened on a full disk too. @default true */
+  /**
+   * Whether much is going to be written: else what is there can be opened on a full disk too.
+   *
+   * @default true
+   */
   readonly needsRoom?: boolean;
   /** Whether to work beside others of this process. @default false */
   readonly isBeside?: boolean;

@@ -10,7 +10,8 @@ import { ELSEWHERE, orDamage, refusal, writeError } from './failures.ts';
 // LMDB, and how the tables of a store lie in it. No other file knows it.
 
 /**
- * The version of the layout. New tables need no new version: older Brandfills ignore them. Version 1, of
+ * The version of the layout. New tables need no new version: older Brandfills ignore them. Version
+ * 1, of
  * 0.1.0, is read too and becomes this one.
  */
 export const STORE_VERSION = 2;
@@ -46,13 +47,19 @@ export type Engine = Awaited<ReturnType<typeof openEngine>>;
 interface EngineOptions {
   /** The folder as the person named it. */
   readonly folder: string;
-  /** Whether to write twice first: the second commit is the first one that reads which pages are free. */
+  /**
+   * Whether to write twice first: the second commit is the first one that reads which pages are
+   * free.
+   */
   readonly isTried: boolean;
   /** Called at the first write that fails. */
   readonly onFailed: () => void;
 }
 
-/** @throws BrandfillError when the database was not written by this version of Brandfill, or is damaged */
+/**
+ * @throws BrandfillError when the database was not written by this version of Brandfill, or is
+ *   damaged
+ */
 export async function openEngine(home: string, { folder, isTried, onFailed }: EngineOptions) {
   // An option that its types leave out.
   const mode = { permissionsMode: PRIVATE.mode };
@@ -96,7 +103,9 @@ function openTables(root: RootDatabase, folder: string) {
   return {
     /** A unique id of this store, which it keeps when its folder is moved. */
     id,
-    /** `found`, `not_found` and `rejected`. Keys of outcomes and logos are made by {@link keyOf}. */
+    /**
+     * `found`, `not_found` and `rejected`. Keys of outcomes and logos are made by {@link keyOf}.
+     */
     answers: tableOf<Buffer>('answers', 'binary'),
     /** `failed` and `pending`, beside the answer that a domain may have. */
     failures: tableOf<Buffer>('failures', 'binary'),
@@ -135,8 +144,8 @@ function createWrites(
   }
 
   /**
-   * Does work that changes the store. After the first that fails, LMDB would never end those behind it: they
-   * fail with it, and so do all later ones.
+   * Does work that changes the store. After the first that fails, LMDB would never end those behind
+   * it: they fail with it, and so do all later ones.
    *
    * @throws BrandfillError `UNUSABLE_STORE`
    */
@@ -152,8 +161,8 @@ function createWrites(
 
   return {
     /**
-     * Commits changes in one transaction. It takes them one by one, so they may depend on what is there and on
-     * those before them. Returns what a generator of them returns.
+     * Commits changes in one transaction. It takes them one by one, so they may depend on what is
+     * there and on those before them. Returns what a generator of them returns.
      */
     commit: async <T>(changes: Iterable<Change, T>): Promise<T> => {
       const apply = ({ table, key, value }: Change): unknown =>

@@ -23,8 +23,8 @@ import type { Table } from './engine.ts';
  * | 4 | checksum of the key and of all of this but these four bytes |
  * | … | details that are texts, then the answer's JSON, all UTF-8 |
  *
- * Layout 1, of 0.1.0, has no checksum, and is read too: what was paid for stays. So are entries in which
- * what the API wrote is the reason.
+ * Layout 1, of 0.1.0, has no checksum, and is read too: what was paid for stays. So are entries in
+ * which what the API wrote is the reason.
  */
 const LAYOUT_VERSION = 2;
 const HEAD_BYTES = 26;
@@ -72,7 +72,9 @@ export function encodeOutcome(key: string, outcome: Outcome): Buffer {
   return value;
 }
 
-/** Most outcomes have no such text, and creating an empty buffer takes as long as creating another. */
+/**
+ * Most outcomes have no such text, and creating an empty buffer takes as long as creating another.
+ */
 function bytesOf(text: string | number = ''): Buffer {
   return text === '' ? NOTHING : Buffer.from(String(text)).subarray(0, MAX_U16);
 }

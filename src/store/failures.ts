@@ -38,7 +38,9 @@ export function orDamage(folder: string, error: unknown): unknown {
   return isDamage(error) ? damageError(folder, error) : error;
 }
 
-/** LMDB notices damage only when it comes to the damaged page. Its own errors are below this number. */
+/**
+ * LMDB notices damage only when it comes to the damaged page. Its own errors are below this number.
+ */
 function isDamage(error: unknown): error is Error {
   return error instanceof Error && 'code' in error && Number(error.code) < -30_000;
 }

@@ -29,8 +29,8 @@ export interface FreshnessContext {
  * What the run fetched itself is always fresh. Otherwise age is measured at the start of the run,
  * so that no outcome expires during a long run.
  *
- * An answer dated in the future was fetched by a clock that was ahead. It was paid for, so it is fresh, and
- * counts as fetched when it is first seen.
+ * An answer dated in the future was fetched by a clock that was ahead. It was paid for, so it is
+ * fresh, and counts as fetched when it is first seen.
  *
  * Outcomes fetched in one night would expire in one night. So each outcome expires at its own
  * moment between `1 - jitter` of its duration and the whole of it, never later. The moment is a
@@ -55,7 +55,9 @@ export function isFresh(
   return ageMs < countsMs * (1 - jitter * fractionOf(domain, fetchedAtMs));
 }
 
-/** From 0 to below 1, pseudo-random but repeatable. A checksum alone would keep domains together. */
+/**
+ * From 0 to below 1, pseudo-random but repeatable. A checksum alone would keep domains together.
+ */
 function fractionOf(domain: string, fetchedAtMs: number): number {
   const sum = crc32(domain) ^ crc32(String(fetchedAtMs));
   const mixed = Math.imul(sum ^ (sum >>> 16), 0x85ebca6b);

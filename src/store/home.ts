@@ -20,8 +20,8 @@ import {
   STICKY,
 } from '../common/files.ts';
 
-// A folder that a person names may hold anything. What Brandfill keeps there lies in a home of its own, with
-// a mark in it. Nothing beside the home is touched.
+// A folder that a person names may hold anything. What Brandfill keeps there lies in a home of its
+// own, with a mark in it. Nothing beside the home is touched.
 //
 //   the folder ──┬─ of another user, or all may put things into it ──► refused
 //                ├─ an older Brandfill laid its files into it ──► they are used where they are
@@ -44,7 +44,8 @@ const MARKED = 'This folder belongs to Brandfill, which makes and removes what i
 const OTHERS = 0o077;
 
 /**
- * Finds the home in a folder, whether or not they are there, through no link that another user has put there.
+ * Finds the home in a folder, whether or not they are there, through no link that another user has
+ * put there.
  *
  * @throws Error that says why the folder or the home cannot be used
  */
@@ -75,7 +76,9 @@ export function makeHome(home: string, { name }: Inhabitant): void {
   if (!isMarked(home)) writeFileSync(join(home, MARK), MARKED, { mode: PRIVATE.mode, flag: 'a' });
 }
 
-/** Removes a home with nothing but its mark in it: in one step, as others may be about to use it. */
+/**
+ * Removes a home with nothing but its mark in it: in one step, as others may be about to use it.
+ */
 export function leaveHome(home: string): void {
   if (!existsSync(home) || readdirSync(home).join() !== MARK) return;
   const gone = `${home}.${randomUUID()}`;

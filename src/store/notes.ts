@@ -87,7 +87,10 @@ export interface Bound {
   readonly each: number | undefined;
 }
 
-/** Of what was counted: the sum of each window, the most that one domain has counted, and the last time. */
+/**
+ * Of what was counted: the sum of each window, the most that one domain has counted, and the last
+ * time.
+ */
 interface CountedNote {
   readonly windows: Readonly<Record<string, number>>;
   readonly each: number | undefined;

@@ -2,8 +2,9 @@ import { rmSync } from 'node:fs';
 import type { StoreDatabase } from './database.ts';
 import { isOwnFile } from './home.ts';
 
-// An output is written to a part beside it, which a killed run leaves behind. So parts are noted before they
-// are made. One run at a time has a store, so parts that another has noted are those of a killed one.
+// An output is written to a part beside it, which a killed run leaves behind. So parts are noted
+// before they are made. One run at a time has a store, so parts that another has noted are those of
+// a killed one.
 
 const KEY = 'parts';
 const NAME = /\.[\da-f-]{36}\.part$/;

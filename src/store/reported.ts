@@ -6,7 +6,9 @@ export type ReportedRows = ReturnType<typeof openReportedRows>;
 
 /** What is noted goes to the disk in commits of so many, so that memory stays bounded. */
 const BATCH = 5_000;
-/** Stands before what is noted of a key, which may be nothing; a key that is to be removed has none. */
+/**
+ * Stands before what is noted of a key, which may be nothing; a key that is to be removed has none.
+ */
 const NOTED = Buffer.of(1);
 
 /**

@@ -14,7 +14,8 @@ import { isUsable } from './check-file.ts';
 import { ELSEWHERE, RESTORE, refusal } from './failures.ts';
 import { closeToOthers, homeIn, type Inhabitant, isOwn, isOwnFile } from './home.ts';
 
-// The files of a store: the database, its lock, and a stamp that says how the database was when it was closed.
+// The files of a store: the database, its lock, and a stamp that says how the database was when it
+// was closed.
 
 const DATABASE = 'data.mdb';
 const FILES: readonly string[] = [DATABASE, 'lock.mdb'];
@@ -64,8 +65,8 @@ export function removeStore(home: string): void {
 }
 
 /**
- * Refuses what is no file of this user (a link, or a pipe that would be waited for), and what LMDB must not
- * open. Closes the files to others.
+ * Refuses what is no file of this user (a link, or a pipe that would be waited for), and what LMDB
+ * must not open. Closes the files to others.
  *
  * @param folder as the person named it
  * @returns whether the database was tried, as something else than Brandfill may have changed it
@@ -92,8 +93,8 @@ export async function refuseUnsafe(
 }
 
 /**
- * What tells whether something else than Brandfill has changed the database. Its size and time may be put
- * back, but not the time of its last change of any kind.
+ * What tells whether something else than Brandfill has changed the database. Its size and time may
+ * be put back, but not the time of its last change of any kind.
  */
 function stampOf(home: string): string {
   const { size, mtimeNs, ctimeNs, ino } = statSync(join(home, DATABASE), { bigint: true });

@@ -10,8 +10,8 @@ import { openParts } from './parts.ts';
 import { openReportedRows } from './reported.ts';
 
 /**
- * Outcomes by domain, for one endpoint. Writes are committed in batches. The process owns the folder
- * until it is closed.
+ * Outcomes by domain, for one endpoint. Writes are committed in batches. The process owns the
+ * folder until it is closed.
  *
  * Lookups that failed or are pending are stored apart from the answers. They say why a row has no
  * answer, and never replace an answer that was paid for.
@@ -27,8 +27,8 @@ export interface StoredApi {
 }
 
 /**
- * Opens the store in a folder for the outcomes of one API or several. The folder is created if it does not
- * exist. Closing one closes all.
+ * Opens the store in a folder for the outcomes of one API or several. The folder is created if it
+ * does not exist. Closing one closes all.
  *
  * @throws BrandfillError `UNUSABLE_STORE` when the folder cannot be used or holds another version,
  *   `STORE_IN_USE` when another process has it
@@ -91,14 +91,17 @@ async function openOutcomes(
     /** The answer, even when a failure is newer. */
     findAnswer: (domain: string) => read(answers, domain, decodeOutcome),
     /**
-     * Stores an outcome, which is found from now on. Storing it twice changes nothing. One that cannot
-     * be stored is still found here, until the store is closed.
+     * Stores an outcome, which is found from now on. Storing it twice changes nothing. One that
+     * cannot be stored is still found here, until the store is closed.
      *
      * @returns when it is committed, so that it survives if the process is killed
      * @throws BrandfillError `UNUSABLE_STORE` when it cannot be stored
      */
     put,
-    /** Dates an answer anew that a clock has dated which was ahead. Whoever does not own the store changes nothing. */
+    /**
+     * Dates an answer anew that a clock has dated which was ahead. Whoever does not own the store
+     * changes nothing.
+     */
     redate: (domain: string, fetchedAtMs: number): void => {
       const answer = isBeside ? undefined : read(answers, domain, decodeOutcome);
       if (answer) put({ ...answer, fetchedAtMs }).catch(() => {}); // told by `failed`
@@ -116,7 +119,9 @@ async function openOutcomes(
     leaveTurn: (): Promise<void> => database.leaveTurn(),
     /** Waits until they have. */
     takeTurn: (): Promise<void> => database.takeTurn(),
-    /** Waits until all outcomes put so far are on the disk, so that they survive a power failure. */
+    /**
+     * Waits until all outcomes put so far are on the disk, so that they survive a power failure.
+     */
     flush: async (): Promise<void> => {
       await writes.latest(); // commits come one after the other
       await database.flush();
@@ -134,15 +139,17 @@ function hasKeys(table: Table<Buffer>, endpointId: string): boolean {
 const COMMIT_DELAY_MS = 10;
 
 /**
- * Encoded outcomes that are written in one commit, by table and key. Dropped as a whole: a map that is
- * filled and emptied all the time keeps most of what was in it until all of memory is collected.
+ * Encoded outcomes that are written in one commit, by table and key. Dropped as a whole: a map that
+ * is filled and emptied all the time keeps most of what was in it until all of memory is collected.
  */
 interface Batch {
   readonly values: ReadonlyMap<Table<Buffer>, Map<string, Buffer>>;
   readonly written: Promise<void>;
 }
 
-/** Writes outcomes. Those that arrive within a moment share a commit; each commit costs an fsync. */
+/**
+ * Writes outcomes. Those that arrive within a moment share a commit; each commit costs an fsync.
+ */
 function createOutcomeWrites(
   { answers, failures, commit }: StoreDatabase,
   hasFailures: () => boolean,

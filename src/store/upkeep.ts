@@ -91,7 +91,9 @@ function noStats(api: string, name: string | undefined) {
   return { api, name, statuses: createOutcomeCounts() };
 }
 
-/** What is removed from. Notes of logos come last: they go with their answer, and their files stay. */
+/**
+ * What is removed from. Notes of logos come last: they go with their answer, and their files stay.
+ */
 const TABLES = ['answers', 'failures', 'logos'] as const;
 type TableName = (typeof TABLES)[number];
 
@@ -160,7 +162,10 @@ export interface TravellingOutcome {
   readonly outcome: Outcome;
 }
 
-/** Puts outcomes into a store where it has no outcome of the domain as new. Returns how many were put. */
+/**
+ * Puts outcomes into a store where it has no outcome of the domain as new. Returns how many were
+ * put.
+ */
 export async function putNewer(
   { commit, answers, failures }: StoreDatabase,
   incoming: readonly TravellingOutcome[],

@@ -5,7 +5,9 @@ import { outcomeOf } from '../store/outcomes.ts';
 
 const STARTED_AT_MS = 1_000_000;
 
-/** The latest outcome of a domain, or the latest answer: how it ended, and how long before the run. */
+/**
+ * The latest outcome of a domain, or the latest answer: how it ended, and how long before the run.
+ */
 type Stored = readonly [status: OutcomeStatus, agoMs: number] | undefined;
 
 function storedOutcome(stored: Stored, json: string): Outcome | undefined {

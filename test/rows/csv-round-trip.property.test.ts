@@ -29,8 +29,8 @@ describe.each(DIALECTS)('a list with %s', (_, delimiter, lineEnd) => {
     [delimiter, '"', '\n', '\r'].some((one) => text.includes(one));
   const write = (text: string, isQuoted = false): string =>
     isQuoted || needsQuotes(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  // What shows the dialect: quoted cells, an escaped quote, and even rows, more of them than of those below
-  // that are ragged and full of line ends and delimiters.
+  // What shows the dialect: quoted cells, an escaped quote, and even rows, more of them than of
+  // those below that are ragged and full of line ends and delimiters.
   const shown = [`say "hi"${delimiter} or`, `x${delimiter}y`, `"${delimiter}`];
   const first = [
     ['id', 'domain', 'note'],

@@ -93,7 +93,10 @@ describe('with jitter an outcome', () => {
 
 const LIST = 3_000;
 
-/** How many of a list that was enriched in night 0 are due in each night after it, when all are asked. */
+/**
+ * How many of a list that was enriched in night 0 are due in each night after it, when all are
+ * asked.
+ */
 function dueNights(
   freshness: Freshness,
   { status, nights }: { readonly status: OutcomeStatus; readonly nights: number },

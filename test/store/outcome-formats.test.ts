@@ -80,7 +80,9 @@ it.each([
   expect(decodeOutcome(KEY, bytes)).toBeUndefined();
 });
 
-/** Of which a line has all: times in whole milliseconds, an answer where it was found, and no other. */
+/**
+ * Of which a line has all: times in whole milliseconds, an answer where it was found, and no other.
+ */
 const readable: fc.Arbitrary<Outcome> = fc
   .tuple(outcomes, fc.nat(4_102_444_800_000), fc.dictionary(fc.string(), fc.jsonValue()))
   .filter(([{ status }]) => status !== 'pending')

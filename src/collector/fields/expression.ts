@@ -58,7 +58,9 @@ const QUOTED = /'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`/gs;
 /** The place is not searched in longer expressions, because that takes quadratic time. */
 const MOST_SEARCHED = 2_000;
 
-/** The library does not report a place. So the shortest beginning is looked for that cannot be one. */
+/**
+ * The library does not report a place. So the shortest beginning is looked for that cannot be one.
+ */
 function locate(expression: string, error: unknown): ExpressionError {
   if (error instanceof RangeError) return new ExpressionError('it is nested too deep', 0);
   const tokens = expression.length > MOST_SEARCHED ? undefined : tokensOf(expression);

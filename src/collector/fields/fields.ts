@@ -14,7 +14,10 @@ export interface Field {
   readonly path?: readonly string[];
   /** Whether it has what no other column has, so that what is in it depends on other rows. */
   readonly isRest?: boolean;
-  /** Whether its expression was chosen by names that answers often have, so that it may find nothing. */
+  /**
+   * Whether its expression was chosen by names that answers often have, so that it may find
+   * nothing.
+   */
   readonly isGuessed?: boolean;
   /** Undefined when the answer has no value for it. */
   valueOf(answer: JsonObject): unknown;
@@ -108,7 +111,9 @@ function compileOrRefuse(name: string, expression: string): ReturnType<typeof co
   }
 }
 
-/** Cuts at the commas in front of which an expression is complete: within one, something is open. */
+/**
+ * Cuts at the commas in front of which an expression is complete: within one, something is open.
+ */
 function splitFields(spec: string): readonly string[] {
   const parts: string[] = [];
   let open: string | undefined;

@@ -1,6 +1,7 @@
 import { createField, type Field } from './fields.ts';
 
-// The columns that a list keeps whichever API is asked, and what answers call them where no profile says so.
+// The columns that a list keeps whichever API is asked, and what answers call them where no profile
+// says so.
 
 /** By their names, in the order of the output: JMESPath that tries one name after the other. */
 const STANDARD: Readonly<Record<string, string>> = {

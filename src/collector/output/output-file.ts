@@ -20,7 +20,10 @@ import { isStoreFile } from '../../store/store-files.ts';
 
 /** A file for rows. Nothing is visible in its place before `commit`. */
 export interface OutputFile {
-  /** The file that it is written to until then, which a kill leaves behind; undefined for a device or a pipe. */
+  /**
+   * The file that it is written to until then, which a kill leaves behind; undefined for a device
+   * or a pipe.
+   */
   readonly part?: string | undefined;
   /**
    * @param content must not be changed afterwards: it may still be being written when this resolves
@@ -37,12 +40,13 @@ export interface OutputFile {
 }
 
 /**
- * Opens an output: a temporary file beside its place, or the existing device or pipe there. That the file
- * can be made is tried now; it is made when the first rows come. One whose name ends in `.gz` is compressed.
+ * Opens an output: a temporary file beside its place, or the existing device or pipe there. That
+ * the file can be made is tried now; it is made when the first rows come. One whose name ends in
+ * `.gz` is compressed.
  *
  * @param from the files that it is made from: it is never more open than they are
- * @throws BrandfillError `UNWRITABLE_OUTPUT` when that cannot be written, `INVALID_SETTING` when it is
- * part of a store.
+ * @throws BrandfillError `UNWRITABLE_OUTPUT` when that cannot be written, `INVALID_SETTING` when it
+ *   is part of a store.
  */
 export async function openOutputFile(
   path: string,

@@ -29,8 +29,8 @@ export interface OutputPathsOptions {
 
 /**
  * Names the outputs, beside the input by default. Rows of standard input go to standard output, and
- * their failures to `stdin.failures.<ext>` in the current folder. The failures of an output that has
- * another name are beside it. Those of a workbook are CSV.
+ * their failures to `stdin.failures.<ext>` in the current folder. The failures of an output that
+ * has another name are beside it. Those of a workbook are CSV.
  *
  * @throws BrandfillError `INVALID_SETTING` when an output is the input, or its name stands for a
  *   format that the rows cannot be written in; `UNREADABLE_INPUT` when a workbook cannot be written
@@ -85,7 +85,9 @@ export async function chooseOutputPaths(options: OutputPathsOptions): Promise<Ou
   return paths;
 }
 
-/** A sample is never written in place of all rows. A workbook that lacks most rows would be none. */
+/**
+ * A sample is never written in place of all rows. A workbook that lacks most rows would be none.
+ */
 async function pathOfSample(path: string, { notation }: RowFormat): Promise<string> {
   if (path === '-' || (await isDevice(path))) return path;
   const { stem, extension } = splitExtension(path);
@@ -114,7 +116,10 @@ async function isDevice(path: string): Promise<boolean> {
   return found !== undefined && !found.isFile();
 }
 
-/** Whether an output is written as a whole file, and not as text: a workbook, unless it is called CSV. */
+/**
+ * Whether an output is written as a whole file, and not as text: a workbook, unless it is called
+ * CSV.
+ */
 export function isBinaryOutput(path: string, { notation }: Pick<RowFormat, 'notation'>): boolean {
   return notation.isBinary && !/\.csv(?:\.gz)?$/i.test(path);
 }

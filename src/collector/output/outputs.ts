@@ -144,7 +144,9 @@ async function beginTable(
   };
 }
 
-/** Each line by itself: one text that is put together from thousands of pieces takes twice as long. */
+/**
+ * Each line by itself: one text that is put together from thousands of pieces takes twice as long.
+ */
 function bytesOf(lines: readonly string[]): Buffer {
   let most = 0;
   for (const { length } of lines) most += length;

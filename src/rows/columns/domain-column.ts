@@ -16,18 +16,22 @@ export interface DomainColumn extends RowColumn {
 const MAX_SAMPLE_ROWS = 400;
 /** The most columns that a spreadsheet can have; no column beyond them is guessed. */
 const MAX_COLUMNS = 16_384;
-/** A dirty list is still a list: only a smaller share of addresses speaks against a name that says no more. */
+/**
+ * A dirty list is still a list: only a smaller share of addresses speaks against a name that says
+ * no more.
+ */
 const MIN_SHARE_NAMED = 0.5;
 /**
- * Without such a name, nearly every cell has to be an address. Free text that mentions addresses is far
- * below.
+ * Without such a name, nearly every cell has to be an address. Free text that mentions addresses is
+ * far below.
  */
 const MIN_SHARE_UNNAMED = 0.8;
 /** A column with a smaller share of filled cells counts as blank beside a fuller one. */
 const NEARLY_BLANK = 0.1;
 /**
- * The worth of a column by what its name tells, and by its cells where it tells nothing; how full it is
- * adds up to 40. So a telling name beats fullness, and addresses on the web beat those of e-mail.
+ * The worth of a column by what its name tells, and by its cells where it tells nothing; how full
+ * it is adds up to 40. So a telling name beats fullness, and addresses on the web beat those of
+ * e-mail.
  */
 const WORTH: Readonly<Record<NameKind, number>> = { domain: 300, web: 250, email: 60 };
 const WORTH_UNNAMED = { address: 110, email: 30 };
@@ -52,8 +56,9 @@ export interface Candidate {
  * leftmost of equals.
  *
  * A telling name (`domain`, then `website` or `url`, then `email`) is believed unless its cells
- * contradict it, and needs no cells. Any other column needs cells that are addresses, four in five. Never
- * taken are a column whose name speaks against it, sentences, links into one site, pictures and files.
+ * contradict it, and needs no cells. Any other column needs cells that are addresses, four in five.
+ * Never taken are a column whose name speaks against it, sentences, links into one site, pictures
+ * and files.
  *
  * @param columns names of the columns
  * @param sample rows from all over the list, as cells; 400 of them are looked at
@@ -161,7 +166,9 @@ function indexesOf(columns: readonly string[], name: string): readonly number[] 
   return [];
 }
 
-/** A name as people tell names apart: white space is one space, and what cannot be seen is nothing. */
+/**
+ * A name as people tell names apart: white space is one space, and what cannot be seen is nothing.
+ */
 function foldName(name: string): string {
   return name
     .normalize('NFKC')

@@ -1,8 +1,8 @@
 import { shortenTo } from '../../common/text.ts';
 
 /**
- * Makes a function that makes names unique by adding `_2`, `_3`, …; the first of equal names keeps its
- * own.
+ * Makes a function that makes names unique by adding `_2`, `_3`, …; the first of equal names keeps
+ * its own.
  *
  * @param isTaken whether a name cannot be used in any case. @default none is
  */

@@ -4,7 +4,8 @@ import type { RowColumn, ScannedRow } from '../row-format.ts';
 import { meaningOfName } from './column-name.ts';
 import { shorten } from './names.ts';
 
-// Where the table of a list begins, which row is its header, and where it ends, in CSV and workbooks.
+// Where the table of a list begins, which row is its header, and where it ends, in CSV and
+// workbooks.
 //
 //   titles, key–value lines, summaries ── header ── rows of the list ── blank ── totals, notes, footers
 //   (findHeader: passed over)                       (createBelow: what is no row of it)
@@ -21,7 +22,10 @@ export interface HeadRow {
   readonly isOfTexts: boolean;
   /** Whether blank space lies between it and the row above. */
   readonly isApart: boolean;
-  /** The place of its header among these rows, where its cell in a column is in a workbook's own table. */
+  /**
+   * The place of its header among these rows, where its cell in a column is in a workbook's own
+   * table.
+   */
   readonly headerAt?: (column: number) => number | undefined;
 }
 
@@ -29,14 +33,15 @@ export interface HeadRow {
 const ROWS_COMPARED = 10;
 
 /**
- * Finds the header among the first rows. It is of texts, at least half as wide as the list, and names a
- * column of domains above the first address in it; the first such row, in a list of one column the last.
- * Where no row names one, it is the first of texts, and wider than half the list, in the block above the
- * first address. Titles, export dates, groups of columns, `Region: DACH` and summaries have other shapes or
- * stand apart. A workbook's own table says which row is its header.
+ * Finds the header among the first rows. It is of texts, at least half as wide as the list, and
+ * names a column of domains above the first address in it; the first such row, in a list of one
+ * column the last. Where no row names one, it is the first of texts, and wider than half the list,
+ * in the block above the first address. Titles, export dates, groups of columns, `Region: DACH` and
+ * summaries have other shapes or stand apart. A workbook's own table says which row is its header.
  *
  * @param rows the first rows that are not blank @param far the cells of rows from further below
- * @returns its place; 0 where no row looks like one, which is then refused if it is a row of the list
+ * @returns its place; 0 where no row looks like one, which is then refused if it is a row of the
+ *   list
  */
 export function findHeader(
   rows: readonly HeadRow[],
@@ -51,7 +56,10 @@ export function findHeader(
   const ofTable = rows[Math.min(body, rows.length - 1)]?.headerAt?.(column);
   if (ofTable !== undefined) return ofTable;
 
-  /** How many cells rows have from here on; of the list where one of its addresses is among these rows. */
+  /**
+   * How many cells rows have from here on; of the list where one of its addresses is among these
+   * rows.
+   */
   const widthFrom = (at: number): number =>
     median(rows.slice(at, at + ROWS_COMPARED).map(({ filled }) => filled));
   const width = body < rows.length ? widthFrom(body) : undefined;
@@ -148,9 +156,9 @@ const ROWS_LOOKED_AT = 400;
 
 /**
  * Whether a row can be the header of the rows below it. It cannot if one of its cells is a domain,
- * URL or e-mail address, or says that there is none, and half of the cells below that one are addresses,
- * or if there are none. So a column may be called `Booking.com`. Beside other columns, dotted field
- * names such as `contact.email` count as names, whatever is below them.
+ * URL or e-mail address, or says that there is none, and half of the cells below that one are
+ * addresses, or if there are none. So a column may be called `Booking.com`. Beside other columns,
+ * dotted field names such as `contact.email` count as names, whatever is below them.
  *
  * @param row the cells of the row
  * @param below the rows below it, as cells; 400 of them are looked at
@@ -205,10 +213,10 @@ const TOTAL =
   /^(?:grand |sub)?(?:totals?|sum|summe|gesamt|insgesamt|somme|suma|totale|totaal|итого|всего|合计|合計|합계|average|mean|durchschnitt|mittelwert|moyenne|promedio)[\s:]*[\d.,]*$/i;
 
 /**
- * Tells of rows, in their order, whether they stand below the list. From a row behind blank space that
- * calls the column otherwise they do: it is the header of another table. They may, if no row of the list
- * follows, where they have several words in the only cell or in that of the domain, and are behind blank
- * space or a line of totals.
+ * Tells of rows, in their order, whether they stand below the list. From a row behind blank space
+ * that calls the column otherwise they do: it is the header of another table. They may, if no row
+ * of the list follows, where they have several words in the only cell or in that of the domain, and
+ * are behind blank space or a line of totals.
  *
  * @param column that of the domain
  */

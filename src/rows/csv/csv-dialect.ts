@@ -3,7 +3,10 @@ import { type Options, parse } from 'csv-parse/sync';
 /** How a CSV file is written. */
 export interface CsvDialect {
   readonly delimiter: string;
-  /** What stands before a quote within quotes: another one, or as MySQL and Spark write it, a backslash. */
+  /**
+   * What stands before a quote within quotes: another one, or as MySQL and Spark write it, a
+   * backslash.
+   */
   readonly escape: '"' | '\\';
   /** Whether quotes open behind spaces, as in `"1", "Acme, Inc."`. */
   readonly isSpaced: boolean;
@@ -30,7 +33,9 @@ export function countLines(text: string): number {
   return text.split(LINE_END).length;
 }
 
-/** 32 MB: a quote that is never closed would swallow the rest of the file; no real row is this long. */
+/**
+ * 32 MB: a quote that is never closed would swallow the rest of the file; no real row is this long.
+ */
 const MAX_RECORD_BYTES = 32 * 1024 * 1024;
 
 /** How csv-parse reads a dialect: rows may be ragged, and quotes within a cell are text. */

@@ -156,9 +156,10 @@ const TAKES_ROWS =
 const MOST_LOOKED_AT = 64 * 1024;
 
 /**
- * Whether a quote has taken the rest of a row, and whole rows, into a cell. Then its first line has the
- * cells from there on, its last one those that are missing in front of what follows, and one of its lines
- * is a row of three cells at least, with a domain in its place. A note of several lines has other shapes.
+ * Whether a quote has taken the rest of a row, and whole rows, into a cell. Then its first line has
+ * the cells from there on, its last one those that are missing in front of what follows, and one of
+ * its lines is a row of three cells at least, with a domain in its place. A note of several lines
+ * has other shapes.
  */
 function hasRows(cells: readonly string[], index: number, options: CsvScanOptions): boolean {
   const { dialect, width, domainColumn } = options;

@@ -40,7 +40,10 @@ function isScalar(value: unknown): boolean {
   return typeof value !== 'object' || value === null;
 }
 
-/** Fills a blank cell of a row, and adds cells that a short row lacks. The other cells stay as they are. */
+/**
+ * Fills a blank cell of a row, and adds cells that a short row lacks. The other cells stay as they
+ * are.
+ */
 export function fillCsvCell(
   { raw, fields }: RawRow,
   index: number,

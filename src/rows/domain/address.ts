@@ -22,7 +22,10 @@ export interface Address {
 /** No host name, however encoded or decomposed, fits 253 ASCII characters from more than this. */
 const MAX_HOST_LENGTH = 512;
 
-/** A scheme, also with a slip in it: `http//`, `htp//`, `http;//`, `https//:`, `https:/`, `https:// `, and `hxxp//`. */
+/**
+ * A scheme, also with a slip in it: `http//`, `htp//`, `http;//`, `https//:`, `https:/`, `https://
+ * `, and `hxxp//`.
+ */
 const SCHEME =
   /^(?:[a-z][a-z0-9+.-]{0,40}:[\\/]{2}|[a-z][a-z0-9+-]{0,40}:[\\/]|(?:https?|ftp|wss?|mailto):|[htpsx]{3,6}[\\/]{2}:?|https?[;.,]?[\\/]|[:;]?[\\/]{2})[\\/]*\s*/i;
 /** `http://https://example.com`: a scheme pasted before a whole URL. */

@@ -36,16 +36,20 @@ interface FoundDomain {
   readonly isEmail: boolean;
   /** It was in the address of a page that is not the domain owner's. */
   readonly isShared: boolean;
-  /** How many words stand beside it that are no address. Those of markup do not count. @default 0 */
+  /**
+   * How many words stand beside it that are no address. Those of markup do not count.
+   *
+   * @default 0
+   */
   readonly words?: number;
 }
 
 /**
  * Turns a cell into the key of a lookup: lower case, ASCII, no scheme, path, port, `www.` or
  * trailing dot. Takes bare domains, URLs with or without a scheme, e-mail addresses and
- * internationalised names, links of Markdown, HTML, Access and spreadsheets, words around an address,
- * lists that agree on one domain. A link that leads elsewhere is followed where its target stands in
- * it.
+ * internationalised names, links of Markdown, HTML, Access and spreadsheets, words around an
+ * address, lists that agree on one domain. A link that leads elsewhere is followed where its target
+ * stands in it.
  *
  * Never throws, whatever the text, and gives a domain it made back unchanged. The key is at least
  * one label below a public suffix of the ICANN section. Underscores pass in the labels of a
@@ -75,8 +79,8 @@ export interface DomainReaderOptions extends NormalizeOptions {
  * Makes a reader of a column. A domain at which anybody can have an e-mail address says nothing
  * about the company of such an address. So these addresses are invalid, in whatever column. Such
  * domains alone are invalid too, in a column that is named for e-mail (`Email Domain`). A website
- * at such a domain is valid. Pages on hosts that many share are invalid in the same way; such a host
- * alone is its owner's.
+ * at such a domain is valid. Pages on hosts that many share are invalid in the same way; such a
+ * host alone is its owner's.
  */
 export function createDomainReader({
   column,
@@ -112,7 +116,9 @@ interface Resolved extends Omit<FoundDomain, 'domain'> {
 const PLAIN_URL = /^https?:\/\/([a-z0-9._-]{1,254})((?:[/?][^\s,;|<>"'#]*)?)$/i;
 /** Most other cells: one address and nothing else. */
 const BARE = /^(?:https?:)?[\w/][\w.@/?%+~$!*=&-]*[\w/]$/;
-/** A formula as text, and the one function that has an address in its first argument, in languages. */
+/**
+ * A formula as text, and the one function that has an address in its first argument, in languages.
+ */
 const CALL = /^'?=\s*(?:_xlfn\.)?([\p{L}._]+)\(/u;
 const HYPERLINK = /^(?:hyper|hiper|lien_|colleg|k[oö]pr|гипер)/iu;
 /** `[Acme](https://acme.com)`, `<a href=…>`, `Jo <jo@acme.com>`, `Acme#https://acme.com#`. */
@@ -121,8 +127,8 @@ const MARKUP = /<|\]\(|#https?:/;
 const MOST_LINKS = 5;
 
 /**
- * Reads a cell that may have more in it than an address. Its words count if all of them are domains,
- * or if one is clearly an address; then all domains among them have to agree.
+ * Reads a cell that may have more in it than an address. Its words count if all of them are
+ * domains, or if one is clearly an address; then all domains among them have to agree.
  */
 function readText(text: string): Resolved | InvalidDomain {
   const [, called] = CALL.exec(text) ?? [];
@@ -165,7 +171,10 @@ function follow(found: Resolved, behind: string, links: number): Resolved {
   return { ...found, isShared: true };
 }
 
-/** What several addresses agree on, if there are any; those that say nothing of a company have no say. */
+/**
+ * What several addresses agree on, if there are any; those that say nothing of a company have no
+ * say.
+ */
 function oneOf(all: readonly Resolved[]): Resolved | InvalidDomain | undefined {
   const own = all.filter(isOwn);
   const [first, ...others] = own.length > 0 ? own : all;
@@ -228,7 +237,9 @@ function withoutWww(host: string, domain: string): string {
   return host.slice(start);
 }
 
-/** Hosts that only need lower case. An `xn--` label is not plain: it must be decoded to be checked. */
+/**
+ * Hosts that only need lower case. An `xn--` label is not plain: it must be decoded to be checked.
+ */
 const PLAIN_HOST = /^[a-z0-9._-]{1,254}$/i;
 const ACE_LABEL = /(?:^|\.)xn--/i;
 /** What word processors and people put for a hyphen: dashes of all lengths, the minus sign. */

@@ -11,18 +11,23 @@ const EDGES_AND_BRACKETS = `${EDGES}()[]{}<>`;
 /** What is not in ASCII. */
 const EDGE = /[\s\p{Cc}\p{Cf}\p{Quotation_Mark}´′″]/u;
 
-/** Dashes, zero, errors of spreadsheets: `#REF!`, `#DIV/0!`, `#NOM?`; and what a form begins with. */
+/**
+ * Dashes, zero, errors of spreadsheets: `#REF!`, `#DIV/0!`, `#NOM?`; and what a form begins with.
+ */
 const SIGNS_FOR_NOTHING =
   /^(?:0+(?:[.,]0+)?|[\p{Pd}_?.*~/]+|#[\p{L}/0_]+[!?]?|(?:https?:\/*)?www\.?)$/iu;
 
 /**
  * `words-for-none.json` has words for nothing, of programs and people, among them the booleans of
- * formulas; words for `no`, with what there is none of behind them; and what says that it has ended.
+ * formulas; words for `no`, with what there is none of behind them; and what says that it has
+ * ended.
  */
 const WORDS = new Set(NONE.words);
 const ENDED = new Set(NONE.ended);
 
-/** Whether a cell says that there is nothing in it: `N/A`, `null`, `-`, `0`, `#REF!`, `no website`. */
+/**
+ * Whether a cell says that there is nothing in it: `N/A`, `null`, `-`, `0`, `#REF!`, `no website`.
+ */
 export function isNothing(text: string): boolean {
   const bare = trimEdges(text, EDGES_AND_BRACKETS).toLowerCase();
   const whole = text.length < 40 ? bare : '';
@@ -41,7 +46,9 @@ const DEFANGED_AT = /\s{0,5}[[({](?:@|at)[\])}]\s*/gi;
 /** `Website: acme.com` */
 const LABEL = /^(\p{L}[\p{L} -]{0,19})[:\uff1a](?!\d|[\\/]{1,2})\s*/u;
 
-/** A cell without the quotes and signs at its ends, without tags of HTML, and what names its kind. */
+/**
+ * A cell without the quotes and signs at its ends, without tags of HTML, and what names its kind.
+ */
 export function bareText(text: string): string {
   const plain = text
     .slice(0, MAX_TEXT_LENGTH)
@@ -56,15 +63,17 @@ export function bareText(text: string): string {
   );
 }
 
-/** The texts in `{"url":"https://acme.com"}` that may be addresses, also with the quotes of Python. */
+/**
+ * The texts in `{"url":"https://acme.com"}` that may be addresses, also with the quotes of Python.
+ */
 function addressesInObject(text: string): string {
   const quoted = Array.from(text.matchAll(/"([^"]*)"|'([^']*)'/g), ([, one, two]) => one ?? two);
   return quoted.filter((value) => /^\s*\S+\.\S+\s*$/.test(value ?? '')).join(' ');
 }
 
 /**
- * What stands between the words of a cell, whatever wrote it: lists, formulas, links of Markdown and
- * HTML, and those of Access, `text#address#place in it#`.
+ * What stands between the words of a cell, whatever wrote it: lists, formulas, links of Markdown
+ * and HTML, and those of Access, `text#address#place in it#`.
  */
 const BETWEEN = /[\s,;|、<>()[\]{}"']+|(?<!#)#+(?=https?:|www\.)/i;
 

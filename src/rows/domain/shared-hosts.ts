@@ -3,12 +3,14 @@ import FREE_MAIL from './free-mail.json' with { type: 'json' };
 import HOSTS from './shared-hosts.json' with { type: 'json' };
 
 /**
- * An entry of `shared-hosts.json`, of hosts whose pages belong to others than the owner of the host. What
- * is behind `linkedin.com/` says nothing about LinkedIn, and `linkedin.com` alone is LinkedIn.
+ * An entry of `shared-hosts.json`, of hosts whose pages belong to others than the owner of the
+ * host. What is behind `linkedin.com/` says nothing about LinkedIn, and `linkedin.com` alone is
+ * LinkedIn.
  *
- * It is a domain, with all hosts below it; `=` before it leaves those out (there each customer has a
- * host), `.*` at its end stands for any public suffix. A path limits it to what is behind that path.
- * `links` lead elsewhere: their target stands in them at times, behind `?` in the parameter of that name.
+ * It is a domain, with all hosts below it; `=` before it leaves those out (there each customer has
+ * a host), `.*` at its end stands for any public suffix. A path limits it to what is behind that
+ * path. `links` lead elsewhere: their target stands in them at times, behind `?` in the parameter
+ * of that name.
  */
 interface Entry {
   readonly path: string;
@@ -16,7 +18,10 @@ interface Entry {
   readonly parameter: string | undefined;
 }
 
-/** Pages that a host has of its own, also in a language. Behind some of these names nobody else has any. */
+/**
+ * Pages that a host has of its own, also in a language. Behind some of these names nobody else has
+ * any.
+ */
 const OWN_PAGE =
   /^[\\/]+(?:(?:-[\\/]+[a-z]{2}|[a-z]{2}[-_][a-z]{2})[\\/]+)?(?:(?:about(?:-?us)?|careers?|press|newsroom|legal|privacy|investors?)(?:[\\/].*)?|company|jobs|contact(?:-us)?|news|terms|imprint|impressum|team|pricing|help|support|login|signup)(?:\.(?:html?|php|aspx))?[\\/]?(?:[?#].*)?$/is;
 
@@ -58,7 +63,9 @@ function readEntries(): ReadonlyMap<string, readonly Entry[]> {
   return found;
 }
 
-/** The entry of a host, or of one above it, with its public suffix or with any; that of links first. */
+/**
+ * The entry of a host, or of one above it, with its public suffix or with any; that of links first.
+ */
 function findEntry(host: string, registered: string, behind: string): Entry | undefined {
   entries ??= readEntries();
   const label = registered.slice(0, registered.indexOf('.'));
@@ -82,7 +89,9 @@ function isBehind(path: string, behind: string): boolean {
 
 const MOST_TARGETS = 8;
 const URL_START = /^(?:https?:[\\/]|www\.)/i;
-/** A target in a path, as of archives, and in Proofpoint's links: `/v3/__https://acme.com__;!!…`. */
+/**
+ * A target in a path, as of archives, and in Proofpoint's links: `/v3/__https://acme.com__;!!…`.
+ */
 const IN_PATH = /[\\/](?:__)?(https?:[\\/].*?)(?:__(?:;.*)?)?$/i;
 /** Proofpoint's older links: `u=https-3A__acme.com_about`. */
 const DASHED = /^https?-3A_/i;
@@ -117,8 +126,8 @@ function decode(text: string): string {
 /**
  * Whether anybody can have an e-mail address at a domain, so that it says nothing about the owner
  * of an address there. These are free mail services, and mail of Internet access providers. Loaded
- * from the package `email-providers` at the first call, without those of `free-mail.json` whose addresses
- * belong to their company or are examples, and with those that it lacks.
+ * from the package `email-providers` at the first call, without those of `free-mail.json` whose
+ * addresses belong to their company or are examples, and with those that it lacks.
  */
 export function isFreeMail(domain: string): boolean {
   listed ??= loadListed();

@@ -18,8 +18,8 @@ export interface CellPlace {
 const FIRST_LONG = 1e11;
 
 /**
- * A cell with an added value: numbers and booleans as such, unless digits would be lost, and the rest
- * as text, which is never a formula. Empty for no value.
+ * A cell with an added value: numbers and booleans as such, unless digits would be lost, and the
+ * rest as text, which is never a formula. Empty for no value.
  */
 export function valueXml(value: CellValue, { prefix, column, row, style }: CellPlace): string {
   const isBoolean = typeof value === 'boolean';

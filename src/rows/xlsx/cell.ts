@@ -3,8 +3,8 @@ import { isNothing } from '../domain/pieces.ts';
 import { type CellStyle, dateText } from './styles.ts';
 
 /**
- * The content of a cell as it is kept between the two readings. Numbers that are shown otherwise than
- * JavaScript would (`007`, 16 digits), dates and errors are texts.
+ * The content of a cell as it is kept between the two readings. Numbers that are shown otherwise
+ * than JavaScript would (`007`, 16 digits), dates and errors are texts.
  */
 export type SheetCell = PlainCell | FormulaCell;
 type PlainCell = null | string | number | boolean;
@@ -34,7 +34,9 @@ export function toSheetCell({ formula, ...raw }: RawCell, is1904: boolean): Shee
   return { value: value ?? text ?? null, link };
 }
 
-/** `HYPERLINK("https://acme.com","Acme")`: no other function has an address in its first argument. */
+/**
+ * `HYPERLINK("https://acme.com","Acme")`: no other function has an address in its first argument.
+ */
 const HYPERLINK =
   /^(?:_xlfn\.)?HYPERLINK\(\s*"((?:[^"]|"")+)"\s*(?:[,;]\s*"((?:[^"]|"")+)"\s*\))?/iu;
 
@@ -75,9 +77,9 @@ export function isFree(cell: SheetCell | undefined): boolean {
 }
 
 /**
- * The text of a cell that is looked up: the target of its link, unless the text is a domain itself, or
- * says that there is none.
- * Excel keeps a link whose text is overwritten, and links from mail programs lead over a scanner.
+ * The text of a cell that is looked up: the target of its link, unless the text is a domain itself,
+ * or says that there is none. Excel keeps a link whose text is overwritten, and links from mail
+ * programs lead over a scanner.
  */
 export function addressOfCell(
   cell: SheetCell | undefined,

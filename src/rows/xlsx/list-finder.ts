@@ -37,8 +37,8 @@ const MOST_FAR = 400;
 const MOST_HEADER_ROWS = 4;
 
 /**
- * Gets the rows of a sheet that have text in their order, and finds the list among them: every row below
- * the header.
+ * Gets the rows of a sheet that have text in their order, and finds the list among them: every row
+ * below the header.
  */
 export function createListFinder() {
   const start: SheetRow[] = [];
@@ -130,7 +130,9 @@ function findHeaderRows(
   };
 }
 
-/** The names of columns. With several rows, the name of a group stands before each of its columns. */
+/**
+ * The names of columns. With several rows, the name of a group stands before each of its columns.
+ */
 function namesIn(rows: readonly SheetRow[], merges: readonly Range[]): readonly string[] {
   const width = Math.max(...rows.map(({ cells }) => cells.length));
   return Array.from({ length: width }, (_, column) => {

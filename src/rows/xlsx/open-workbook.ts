@@ -176,7 +176,9 @@ function hasText({ cells }: SheetRow): boolean {
   return cells.some((cell) => textOfSheetCell(cell).trim() !== '');
 }
 
-/** Finds the target of a cell's link. Of a range that is linked, the cells of its first column are. */
+/**
+ * Finds the target of a cell's link. Of a range that is linked, the cells of its first column are.
+ */
 function createLinks({ links }: SheetFrame, targets: ReadonlyMap<string, string>): LinkAt {
   const found = new Map<string, string>();
   let left = MOST_ROWS;

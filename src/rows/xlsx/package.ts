@@ -13,8 +13,8 @@ export type Package = Awaited<ReturnType<typeof openPackage>>;
 /** All parts together, decompressed. A million rows of twenty columns take about one GB. */
 const MOST_BYTES = 4_000_000_000;
 /**
- * Over all parts, as a bomb may be in many of them. Sheets of nothing but equal rows are 11 to 21 times
- * as large. A package below `HARMLESS_BYTES` may repeat itself as often as it likes.
+ * Over all parts, as a bomb may be in many of them. Sheets of nothing but equal rows are 11 to 21
+ * times as large. A package below `HARMLESS_BYTES` may repeat itself as often as it likes.
  */
 const MOST_RATIO = 200;
 const HARMLESS_BYTES = 32_000_000;
@@ -73,7 +73,10 @@ export async function openPackage(handle: FileHandle, name: string) {
     name,
     /** Paths of all parts, in the order of the archive. Their case is that of the archive. */
     paths: Array.from(entries.values(), ({ path }) => path),
-    /** The path of a part as {@link paths} has it, whatever the case and the slashes of the one given. */
+    /**
+     * The path of a part as {@link paths} has it, whatever the case and the slashes of the one
+     * given.
+     */
     find: (path: string): string | undefined => at(path)?.path,
     read,
     /** Reads a part that is small by nature, as text. */
@@ -114,8 +117,8 @@ export function normalizePath(path: string): string {
 }
 
 /**
- * The names of parts are equal without regard to case. What refers to them are URIs, in which a space
- * is `%20`, and some programs write it as a space in the archive.
+ * The names of parts are equal without regard to case. What refers to them are URIs, in which a
+ * space is `%20`, and some programs write it as a space in the archive.
  */
 function foldPath(path: string): string {
   const folded = normalizePath(path).toLowerCase();
@@ -126,7 +129,10 @@ function foldPath(path: string): string {
   }
 }
 
-/** What went wrong with the content of a file, as the message that it is no workbook, or no longer a whole one. */
+/**
+ * What went wrong with the content of a file, as the message that it is no workbook, or no longer a
+ * whole one.
+ */
 export function asBroken(name: string, error: unknown): BrandfillError {
   if (error instanceof BrandfillError) return error;
   const message = error instanceof Error ? error.message.replace(/\.$/, '') : String(error);

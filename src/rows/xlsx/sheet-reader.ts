@@ -11,13 +11,19 @@ import {
 import type { CellStyle } from './styles.ts';
 import { createXmlReader, relationIn, textOf, unescapeCellText, type XmlTag } from './xml.ts';
 
-/** The place of an element or a tag in the bytes of a sheet, with what is in front of it since the tag before. */
+/**
+ * The place of an element or a tag in the bytes of a sheet, with what is in front of it since the
+ * tag before.
+ */
 export interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** A row of a sheet, which is also what is kept of it between the two readings. Columns count from 0. */
+/**
+ * A row of a sheet, which is also what is kept of it between the two readings. Columns count from
+ * 0.
+ */
 export interface SheetRow extends Span {
   /** As the sheet counts, from 1. */
   readonly number: number;
@@ -234,7 +240,10 @@ function addToFrame(
   else if (local === 'hyperlink') frame.links.push({ range, id: relationIn(attributes) });
 }
 
-/** A cell that is being read: its column, its type and the place of its style as they are said, its texts. */
+/**
+ * A cell that is being read: its column, its type and the place of its style as they are said, its
+ * texts.
+ */
 interface OpenCell {
   readonly column: number;
   readonly type: string;

@@ -70,8 +70,8 @@ function isDateFormat(code: string): boolean {
 const MOST_DAYS = 2_958_466;
 
 /**
- * A date of a sheet as text: `2024-03-01`, or `2024-03-01T09:30:00` with a time. Sheets know no time
- * zones. Undefined for a number that is no date.
+ * A date of a sheet as text: `2024-03-01`, or `2024-03-01T09:30:00` with a time. Sheets know no
+ * time zones. Undefined for a number that is no date.
  *
  * @param serial days since the beginning of 1900, or of 1904
  */

@@ -219,8 +219,8 @@ export class WorkbookOutput implements TableOutput {
   }
 
   /**
-   * A cell takes over the style of the blank one that is there, be it that of its row or column, unless
-   * that would show a number otherwise.
+   * A cell takes over the style of the blank one that is there, be it that of its row or column,
+   * unless that would show a number otherwise.
    */
   #newCell(column: number, row: number, value: CellValue, ofRow: number | undefined): NewCell {
     const { frame, styles } = this.#list;
@@ -240,7 +240,10 @@ export class WorkbookOutput implements TableOutput {
 const NAME = /<(?:[\w.-]+:)?definedName\s([^<>]*)>[^<>]*(?=<)/g;
 const END_OF_RANGE = /(:\s*\$?)[A-Z]+(\$?\d+\s*)$/;
 
-/** The workbook with the hidden name of a sheet's filter, by which programs sort, as far as a column. */
+/**
+ * The workbook with the hidden name of a sheet's filter, by which programs sort, as far as a
+ * column.
+ */
 function widenFilterName(xml: string, sheet: number, lastColumn: number): string {
   return xml.replaceAll(NAME, (name: string, attributes: string) =>
     /\sname\s*=\s*["']_xlnm\._FilterDatabase["']/i.test(` ${attributes}`) &&
@@ -283,9 +286,9 @@ function showColumns(
 }
 
 /**
- * The column where ours begin, from 0: right of all that is in the rows of the list or can be seen there.
- * Where a format or a cell at the end of the sheet leaves no such place, ours go into the first gap right of
- * the header that is wide enough, and get the format too.
+ * The column where ours begin, from 0: right of all that is in the rows of the list or can be seen
+ * there. Where a format or a cell at the end of the sheet leaves no such place, ours go into the
+ * first gap right of the header that is wide enough, and get the format too.
  *
  * @throws BrandfillError `UNWRITABLE_OUTPUT` when there is no place for them
  */

@@ -137,7 +137,10 @@ export class XlsxList implements RowFormat {
     return objectOf(this.columns, values, null);
   }
 
-  /** The text that is looked up: in the domain column, a cell counts as the address that it links to. */
+  /**
+   * The text that is looked up: in the domain column, a cell counts as the address that it links
+   * to.
+   */
   #textAt(number: number, cell: SheetCell | undefined, index: number): string {
     return index === this.#domainIndex
       ? addressOfCell(cell, this.#list.linkAt(number, index))
@@ -170,7 +173,10 @@ function describeCells({ frame, above, otherLists, sheet }: OpenedWorkbook): rea
   ].filter((text) => typeof text === 'string');
 }
 
-/** Tells of rows, in their order, whether they are below the list: behind its table, or in another one. */
+/**
+ * Tells of rows, in their order, whether they are below the list: behind its table, or in another
+ * one.
+ */
 function createPlaces({ tables, headerRow }: OpenedWorkbook, column: RowColumn) {
   const { index } = column;
   const isBelow = createBelow(column);

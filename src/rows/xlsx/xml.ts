@@ -99,7 +99,9 @@ export function relationIn(attributes: XmlTag['attributes']): string | undefined
   return Object.entries(attributes).find(([name]) => name.endsWith(':id'))?.[1];
 }
 
-/** An opening tag with a new value of an attribute, which it may not have had; undefined for none. */
+/**
+ * An opening tag with a new value of an attribute, which it may not have had; undefined for none.
+ */
 export function withAttribute(tag: string, name: string, value: string | undefined): string {
   const bare = tag.replace(new RegExp(`\\s${name}\\s*=\\s*(?:"[^"]*"|'[^']*')`), '');
   if (value === undefined) return bare;

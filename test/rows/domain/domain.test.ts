@@ -5,8 +5,8 @@ const read = createDomainReader({ column: { name: 'Website' } });
 const reduced = createDomainReader({ column: { name: 'Website' }, registrable: true });
 
 /**
- * Cells, and what is looked up for them: the domain, or behind `!` the reason why there is none. Cells of a
- * line are parted by `¦`; what cannot be seen is written as `\\u0020`.
+ * Cells, and what is looked up for them: the domain, or behind `!` the reason why there is none.
+ * Cells of a line are parted by `¦`; what cannot be seen is written as `\\u0020`.
  */
 const CELLS = String.raw`
 # a domain is found bare, in any case, with or without a trailing dot
