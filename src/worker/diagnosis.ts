@@ -310,8 +310,8 @@ export class Diagnosis {
     });
     if (this.#state === 'down') return withheld('failing');
     if (isLimit || isFound) return this.#refusedForRate(history, meaning);
-    if (this.#options.isTrusting && !FAILS.has(meaning.kind)) return GOOD;
-    const isNews = isFresh && !this.#options.wasBadBefore?.(subject.domain);
+    const isNews =
+      isFresh && !this.#isTrusted(meaning) && !this.#options.wasBadBefore?.(subject.domain);
     if (isNews && this.#outage.bad(kind, subject.domain)) this.#suspectedAt = this.#counts.answers;
     if (this.#state === 'suspected') return withheld('none');
     this.#limits.suspect(kind);
@@ -357,10 +357,14 @@ export class Diagnosis {
     if (kind.bettered === 0 && kind.hopeless >= NEVER_BETTERED) kind.about = 'own';
   }
 
+  /** Refusals are no sign of an outage, however many come. */
+  #isTrusted({ kind }: Meaning): boolean {
+    return this.#options.isTrusting === true && !FAILS.has(kind);
+  }
+
   #badAtFirst(history: History, meaning: Meaning, subject: Subject, call: Call): Weighed {
-    const { isTrusting = false, wasBadBefore } = this.#options;
-    if (isTrusting && !FAILS.has(meaning.kind)) return BELIEVED;
-    const why = wasBadBefore?.(subject.domain)
+    if (this.#isTrusted(meaning)) return BELIEVED;
+    const why = this.#options.wasBadBefore?.(subject.domain)
       ? undefined
       : this.#first.bad(history.kind, meaning, subject.domain, call);
     if (typeof why === 'object') {
@@ -483,6 +487,7 @@ export class Diagnosis {
 
   /** Whether there may be more to it than some domains: many are left, or the last are about who asks. */
   #isProbeOfUse(): boolean {
+    if (this.#options.isTrusting) return false;
     if (this.#withheld.unknown >= ENOUGH_UNKNOWN) return true;
     const isRefused = ({ meaning, history: { kind, alike } }: WithheldAnswer): boolean =>
       meaning.kind === 'refused' && kind.about === 'unknown' && alike > 1;
