@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isAnswer, type Outcome } from '../calls/outcome.ts';
 import { type OpenOptions, openDatabase, type StoreDatabase } from './database.ts';
 import type { Change, Table } from './engine.ts';
-import { decodeHead, decodeOutcome, encodeOutcome, keyOf, timeIn } from './entries.ts';
+import { decodeHead, decodeOutcome, encodeOutcome, keyOf, splitKey, timeIn } from './entries.ts';
 import { orDamage } from './failures.ts';
 import type { Dated } from './freshness.ts';
 import { createLogoNotes, noteApiName, openNotes } from './notes.ts';
@@ -42,6 +42,9 @@ export async function openStores(
   const openOne = (api: StoredApi) => openOutcomes(database, { ...opening, ...api });
   return [await openOne(first), ...(await Promise.all(further.map(openOne)))];
 }
+
+const MOST_LOOKED_AT = 1_000;
+const ENOUGH_FOUND = 3;
 
 async function openOutcomes(
   database: StoreDatabase,
@@ -84,6 +87,12 @@ async function openOutcomes(
     id: database.id,
     /** Whether the endpoint has ever answered about a domain. */
     hasAnswers: (): boolean => hasKeys(answers, endpointId),
+    /** Some domains that the endpoint has found, of the first that it was asked about. */
+    foundDomains: (): readonly string[] =>
+      firstKeys(answers, endpointId, MOST_LOOKED_AT)
+        .map((key) => splitKey(key).domain)
+        .filter((domain) => read(answers, domain, decodeHead)?.status === 'found')
+        .slice(0, ENOUGH_FOUND),
     /** The head of the latest outcome: the answer, or the failure if that is newer. */
     findHead: (domain: string) => latest(domain, decodeHead),
     /** The latest outcome: the answer, or the failure if that is newer. */
@@ -131,9 +140,11 @@ async function openOutcomes(
 }
 
 /** Whether a table has any key of an endpoint. LMDB would count all of them, whatever the limit. */
-function hasKeys(table: Table<Buffer>, endpointId: string): boolean {
-  const ofEndpoint = { start: `${endpointId}:`, end: `${endpointId};`, limit: 1 };
-  return [...table.getKeys(ofEndpoint)].length > 0;
+const hasKeys = (table: Table<Buffer>, endpointId: string): boolean =>
+  firstKeys(table, endpointId, 1).length > 0;
+
+function firstKeys(table: Table<Buffer>, endpointId: string, limit: number): readonly string[] {
+  return [...table.getKeys({ start: `${endpointId}:`, end: `${endpointId};`, limit })];
 }
 
 const COMMIT_DELAY_MS = 10;

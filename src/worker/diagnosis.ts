@@ -42,6 +42,8 @@ export interface DiagnosisOptions extends FinderOptions {
   readonly first?: number | undefined;
   /** Whether the API gave good answers to earlier runs. @default not known */
   readonly hasAnswered?: boolean | undefined;
+  /** Some domains that earlier runs found, to be asked about before the first calls stop a run. @default none */
+  readonly foundBefore?: readonly string[] | undefined;
   /** Whether an earlier run got no good answer for the domain either. @default always false */
   readonly wasBadBefore?: ((domain: string) => boolean) | undefined;
   /** Whether answers are believed, however many are alike. @default false */
@@ -103,6 +105,8 @@ export class Diagnosis {
   #refusals = 0;
   /** Answers to calls that began before this are no sign that all is well again. */
   #suspectedAt = 0;
+  /** What the first calls say, unless a probe is well. */
+  #likelyStop: Stop | undefined;
   #isOver = false;
   /** It was stopped since its answers are those of another address. */
   #isMisled = false;
@@ -115,6 +119,7 @@ export class Diagnosis {
       isOver: options.isTrusting,
       isKnown: options.hasAnswered,
     });
+    for (const domain of options.foundBefore ?? []) this.#outage.found(domain, '');
   }
 
   get #state(): OutageWatch['state'] {
@@ -189,7 +194,6 @@ export class Diagnosis {
     const history = this.#histories.get(subject);
     const isFresh = !history?.bad;
     if (history && !isFresh) this.#bettered(history);
-    this.#first.isOver = true;
     this.#countGood(answersBefore);
     this.#kinds.tried(undefined, isFresh);
     this.#histories.delete(subject);
@@ -200,6 +204,8 @@ export class Diagnosis {
 
   #countGood(answersBefore: number): void {
     this.#counts.goods += 1;
+    this.#first.isOver = true;
+    this.#likelyStop = undefined;
     this.#refusals = 0;
     this.#lastGoodBegan = Math.max(this.#lastGoodBegan, answersBefore);
   }
@@ -367,9 +373,13 @@ export class Diagnosis {
     const why = this.#options.wasBadBefore?.(subject.domain)
       ? undefined
       : this.#first.bad(history.kind, meaning, subject.domain, call);
-    if (typeof why === 'object') {
-      this.#stop(why);
-      return { signal: 'none', verdict: 'drop' };
+    if (typeof why === 'object' && !this.#likelyStop) {
+      if (!this.#outage.suspect()) {
+        this.#stop(why);
+        return { signal: 'none', verdict: 'drop' };
+      }
+      this.#likelyStop = why;
+      this.#suspectedAt = this.#counts.answers;
     }
     const isDown = why === 'down' || this.#state === 'down';
     if (isDown) {
@@ -442,12 +452,20 @@ export class Diagnosis {
     }
     this.#kinds.probeFailed(kind);
     if (!this.#outage.probeFailed()) return 'none';
+    const stop = this.#likelyStop;
+    // An address that was right before is right: something else answers there for a while.
+    if (stop && stop.reason !== 'misdirected' && !FAILS.has(meaning.kind)) {
+      this.#stop(stop);
+      return 'none';
+    }
+    this.#likelyStop = undefined;
     this.#suspectedAt = this.#counts.answers;
     return 'failing';
   }
 
   /** The probe cannot be made: no call is left to pay for it. */
   giveUpProbe(): void {
+    if (this.#likelyStop) this.#stop(this.#likelyStop);
     this.#outage.giveUpProbe();
   }
 

@@ -40,9 +40,15 @@ export class OutageWatch {
     this.#surprise -= Math.log(this.#kinds.usual());
     const isLong = this.#domains.size >= LEAST;
     if (this.state !== 'well' || !isLong || this.#surprise < UNLIKELY) return false;
+    if (!this.suspect()) this.state = 'down';
+    return true;
+  }
+
+  /** Asks for the probes that tell, if any can be made. Returns whether they can. */
+  suspect(): boolean {
+    if (!this.askProbe()) return false;
     this.state = 'suspected';
     this.#failedProbes = 0;
-    if (!this.askProbe()) this.state = 'down';
     return true;
   }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { SandboxAnswer } from '../../src/sandbox/options.ts';
 import { useConnectProxy } from '../support/connect-proxy.ts';
 import { freePort } from '../support/redis.ts';
 import { openApi, openServer } from './support/api.ts';
@@ -6,6 +7,7 @@ import { enrichHere, runHere, startHere, summaryOf } from './support/command.ts'
 import { openList } from './support/folder.ts';
 
 const PAGE = '<!doctype html><title>Welcome</title>';
+const NO_SUCH_PAGE = { status: 404, headers: { 'content-type': 'text/html' }, body: PAGE };
 
 describe('a base URL that is wrong', () => {
   it('costs five calls and keeps nothing', async () => {
@@ -95,4 +97,54 @@ it('--max-failed stops a run of which more fails', async () => {
   const { statuses, stopped } = summaryOf(ended);
   expect(stopped).toEqual({ reason: 'max_failed' });
   expect(statuses.failed + statuses.found).toBeLessThan(300);
+});
+
+describe('a run that goes on with what an earlier one has found', () => {
+  const FOUND = 40;
+  const nameOf = (row: number): string => `firm-${row}.com`;
+
+  /** A store that holds the first rows, and a list of those and of as many others. */
+  async function openHalf(answerLater: (domain: string) => SandboxAnswer | undefined) {
+    const rows = Array.from({ length: 2 * FOUND }, (_, row) => nameOf(row));
+    const others = new Set(rows.slice(FOUND));
+    let isLater = false;
+    const api = await openApi({
+      respond: (domain) => (isLater ? answerLater(domain) : undefined),
+    });
+    const folder = openList(0);
+    folder.write('list.csv', `domain\n${rows.slice(0, FOUND).join('\n')}\n`);
+    expect((await enrichHere(folder, api.url, '--json')).code).toBe(0);
+    folder.write('list.csv', `domain\n${rows.join('\n')}\n`);
+    isLater = true;
+    const before = api.stats().calls;
+    return { folder, api, others, callsSince: () => api.stats().calls - before };
+  }
+
+  it('asks about one of those before its first calls stop it: only domains that are refused may be left', async () => {
+    const half = await openHalf((domain) =>
+      half.others.has(domain) ? { status: 403 } : undefined,
+    );
+    const ended = await enrichHere(half.folder, half.api.url, '--json');
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(summaryOf(ended).statuses).toMatchObject({ found: FOUND, rejected: FOUND });
+    expect(half.callsSince()).toBeLessThan(2.2 * FOUND);
+  });
+
+  it('stops where those are refused, too: the credential was revoked', async () => {
+    const half = await openHalf(() => ({ status: 401 }));
+    const ended = await enrichHere(half.folder, half.api.url, '--json');
+    expect(ended.code).toBe(4);
+    expect(ended.stderr).toContain('without a credential: check --auth');
+    expect(half.callsSince()).toBeLessThanOrEqual(7);
+    expect(summaryOf(ended).statuses).toMatchObject({ found: FOUND, skipped: FOUND });
+  });
+
+  it('waits where pages are all that comes: an address that was right is right', async () => {
+    let isDown = true;
+    const half = await openHalf(() => (isDown ? NO_SUCH_PAGE : undefined));
+    setTimeout(() => (isDown = false), 1_500);
+    const ended = await enrichHere(half.folder, half.api.url, '--json');
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(summaryOf(ended).statuses).toMatchObject({ found: 2 * FOUND });
+  });
 });

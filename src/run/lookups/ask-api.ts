@@ -103,6 +103,7 @@ function knownBefore({ job, store, context }: ApiOfRun, { isRest }: Pick<Asking,
   return {
     first: context.isTrial ? 1 : hasAnswered || isRest ? FIRST_OF_ODD : undefined,
     hasAnswered,
+    foundBefore: context.isTrial ? [] : store.foundDomains(),
     wasBadBefore: (domain: string): boolean => BAD.has(store.findHead(domain)?.status),
     isTrusting: job.settings.maxFailed >= 1,
   };
