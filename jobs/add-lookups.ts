@@ -1,12 +1,13 @@
 /**
  * A producer and consumer without any code of Brandfill, written only from docs/queue-contract.md:
- * it puts one job on the queue of an API, with a stream of its own for the outcomes, and prints what
- * comes.
+ * it puts one job on the queue of an API, with a stream of its own for the outcomes, and prints
+ * what comes.
  *
- * Run it with a Redis and a worker (`brandfill worker --queue … --base-url …`, which says the name of
- * its queue):
+ * Run it with a Redis and a worker (`brandfill worker --queue … --base-url …`, which says the name
+ * of its queue):
  *
- *     npx tsx jobs/add-lookups.ts redis://localhost:6379/0 localhost-8080 acme.com https://www.bolt.com/about
+ * npx tsx jobs/add-lookups.ts redis://localhost:6379/0 localhost-8080 acme.com
+ * https://www.bolt.com/about
  *
  * Each domain is answered once, so give none in two spellings: the program would wait for the
  * second answer forever.

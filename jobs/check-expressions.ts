@@ -1,6 +1,7 @@
 /**
- * Whether a regular expression of the sources takes more than linear time: what an API, a list or a browser
- * writes could then hang the process. Each literal is tried by recheck, which finds a text that hangs it.
+ * Whether a regular expression of the sources takes more than linear time: what an API, a list or a
+ * browser writes could then hang the process. Each literal is tried by recheck, which finds a text
+ * that hangs it.
  *
  * Run by `npm run check:expressions`.
  */

@@ -1,9 +1,10 @@
 /**
  * Whether what is published works by itself: packs it, runs it from the archive in an empty folder,
- * installs it in another without what only developers need, and enriches a list, a workbook and JSON
- * lines there with the installed command. Each option is described in its types.
+ * installs it in another without what only developers need, and enriches a list, a workbook and
+ * JSON lines there with the installed command. Each option is described in its types.
  *
- * Run by `npm run check:package`; needs the npm registry, or what `npm ci` left in the cache of npm.
+ * Run by `npm run check:package`; needs the npm registry, or what `npm ci` left in the cache of
+ * npm.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -34,7 +35,9 @@ function run(command: string, args: readonly string[], cwd: string): string {
   });
 }
 
-/** Options without a description in the types of the command, or of the library, which editors show. */
+/**
+ * Options without a description in the types of the command, or of the library, which editors show.
+ */
 function undescribed(): string[] {
   return ['dist/options/options.d.ts', 'dist/api/enrich.d.ts'].flatMap((file) => {
     const lines = readFileSync(join(project, file), 'utf8').split('\n');

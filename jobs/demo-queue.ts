@@ -1,7 +1,7 @@
 /**
- * The main job over a queue, with an accident: two workers take lookups from a Redis, one of them is
- * killed while it works, and no row is missing in the end. It gets a Redis as the tests do, and needs
- * no account: the API is the sandbox.
+ * The main job over a queue, with an accident: two workers take lookups from a Redis, one of them
+ * is killed while it works, and no row is missing in the end. It gets a Redis as the tests do, and
+ * needs no account: the API is the sandbox.
  *
  * Run it with `npm run demo:queue`.
  */

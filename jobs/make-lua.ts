@@ -1,6 +1,7 @@
 /**
- * Makes `src/worker/shared-pace.lua`, which keeps the pace in Redis, from the TypeScript that keeps it in a
- * process. `npm run make:lua` writes it; `npm run check:lua` says whether it is what would be written.
+ * Makes `src/worker/shared-pace.lua`, which keeps the pace in Redis, from the TypeScript that keeps
+ * it in a process. `npm run make:lua` writes it; `npm run check:lua` says whether it is what would
+ * be written.
  *
  * The compiler wants an older TypeScript beside it than ours: npx gets both.
  */

@@ -4,8 +4,9 @@
 //   npm run mutate -- src/calls/budget.ts      some files, or 'src/worker/pace.ts:100-140'
 //   npm run mutate -- --since main            the lines that have changed since a commit
 //
-// Which files are cores, and what is broken in them, is in stryker.config.json. Texts and objects are
-// left as they are: without a key or with another literal, most of them are errors of type already.
+// Which files are cores, and what is broken in them, is in stryker.config.json. Texts and objects
+// are left as they are: without a key or with another literal, most of them are errors of type
+// already.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';

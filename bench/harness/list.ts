@@ -15,8 +15,8 @@ export function domainOf(at: number): string {
 const COLUMNS = ['id', 'company', 'website', 'city', 'owner', 'employees', 'created_at', 'notes'];
 
 /**
- * Writes a list as a CRM exports it: eight columns, some cells quoted, some empty. A path that ends in
- * `.jsonl` gets the same as lines of JSON.
+ * Writes a list as a CRM exports it: eight columns, some cells quoted, some empty. A path that ends
+ * in `.jsonl` gets the same as lines of JSON.
  *
  * @param domain gives the domain of each row
  */

@@ -12,8 +12,8 @@ const ROWS_PER_CHUNK = 500;
 const LETTERS = Array.from('ABCDEFGHIJKLMNOPQRST');
 
 /**
- * Writes a workbook of twenty columns as Excel does: texts in a table of their own, five in fourteen
- * of them in one row only, a domain, numbers and a date in each row.
+ * Writes a workbook of twenty columns as Excel does: texts in a table of their own, five in
+ * fourteen of them in one row only, a domain, numbers and a date in each row.
  */
 export async function writeWorkbook(path: string, rows: number): Promise<void> {
   const zip = new ZipFile();

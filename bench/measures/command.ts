@@ -14,7 +14,9 @@ const LANES = 64;
 /** The columns that the plain script also writes. */
 const FIELDS = ['--fields', 'name=name,industry=industry,city=location.city'];
 
-/** The whole command, from its start to the renamed output, against a bare loop and a plain script. */
+/**
+ * The whole command, from its start to the renamed output, against a bare loop and a plain script.
+ */
 export const measureCommand: Measure = async ({ program, folder, say }) => {
   const input = join(folder, 'command.csv');
   await writeList(input, ROWS);

@@ -21,8 +21,8 @@ const MOST_BYTES = 200e6;
 const MOST_MS = 5 * 60_000;
 
 /**
- * A night of a list of which four rows in a hundred have to be looked up, against a program that only
- * parses and writes the list, from the start of the command to its end without the time of the
+ * A night of a list of which four rows in a hundred have to be looked up, against a program that
+ * only parses and writes the list, from the start of the command to its end without the time of the
  * lookups; with and without a changes file, and as lines of JSON. The domains of those rows are new
  * each night.
  */

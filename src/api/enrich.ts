@@ -22,13 +22,18 @@ const ENRICH = {
   input: list<ListInput>(),
   /** The credential. @default BRANDFILL_API_KEY */
   apiKey: plainText(),
-  /** APIs that are asked in turn, each about what the one before does not know. @default one, as the options say */
+  /**
+   * APIs that are asked in turn, each about what the one before does not know.
+   *
+   * @default one, as the options say
+   */
   sources: z.array(z.strictObject({ ...SOURCE, apiKey: plainText() })).optional(),
   /** The name of the changes file from run to run, if its path has a date. @default its path */
   changesId: plainText(),
   /**
-   * What the run is called, so that one that was killed or interrupted has what its bounds have left when it
-   * is started again. @default the path of its list; rows and pipes without a name begin anew
+   * What the run is called, so that one that was killed or interrupted has what its bounds have
+   * left when it is started again. @default the path of its list; rows and pipes without a name
+   * begin anew
    */
   runName: plainText(),
   /** Asked before the first call. False ends it with an `AbortError`. @default no question */

@@ -57,8 +57,9 @@ process.on('unhandledRejection', (error) => {
   void endAtOnce(reportError(error, log));
 });
 
-// Of a name with several addresses, Node.js gives up the first after 250 ms, too little for a server
-// far away. Calls to the API set their own; ioredis has no option for it, and waits 5 s at least.
+// Of a name with several addresses, Node.js gives up the first after 250 ms, too little for a
+// server far away. Calls to the API set their own; ioredis has no option for it, and waits 5 s at
+// least.
 setDefaultAutoSelectFamilyAttemptTimeout(2_000);
 
 // A closed reader (EPIPE) is no reason to stop working. Any other error means that output

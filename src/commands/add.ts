@@ -37,9 +37,9 @@ const ADD_OPTIONS = {
 const PREFIX_OF_NO_COLUMN = 'brand_';
 
 /**
- * `brandfill add`: puts the domains of a list on a queue on Redis, each once, for workers to look up. The
- * outcomes go to the collector of the queue. Nothing is put there before the whole list was read. Adding the
- * same list again while it waits adds nothing.
+ * `brandfill add`: puts the domains of a list on a queue on Redis, each once, for workers to look
+ * up. The outcomes go to the collector of the queue. Nothing is put there before the whole list was
+ * read. Adding the same list again while it waits adds nothing.
  */
 export const add = defineCommand(ADD_OPTIONS, async ({ words, settings, profile, context }) => {
   const [input = ''] = words;
@@ -69,7 +69,8 @@ export const add = defineCommand(ADD_OPTIONS, async ({ words, settings, profile,
       print(JSON.stringify({ ...counts, ref, api }));
     }
     if (notAdded > 0) return EXIT.interrupted;
-    // As for a run that finds nothing: a list of nothing but invalid rows is hardly the one that was meant.
+    // As for a run that finds nothing: a list of nothing but invalid rows is hardly the one that
+    // was meant.
     return rows > 0 && uniqueDomains === 0 ? EXIT.someFailed : EXIT.ok;
   });
 });

@@ -36,12 +36,14 @@ const USUAL = { host: '127.0.0.1', port: 4_180 };
 const ADDRESS_MS = 600_000;
 const FILE_MS = 10_000;
 const ANSWER_MS = 5_000;
-/** A note for others who start the app of this folder: where it is, and how to ask for an address. */
+/**
+ * A note for others who start the app of this folder: where it is, and how to ask for an address.
+ */
 const NOTE = 'app.json';
 
 /**
- * `brandfill app`: a page that does what `enrich` does, for people without a terminal. Where another process
- * has the app of this folder, that one is asked for a new address instead.
+ * `brandfill app`: a page that does what `enrich` does, for people without a terminal. Where
+ * another process has the app of this folder, that one is asked for a new address instead.
  */
 export const app = defineCommand(APP_OPTIONS, async ({ settings, context }) => {
   const { openAppFolder } = await import('../page/app/folder.ts');
@@ -170,8 +172,9 @@ function askOther(folder: AppFolder): Entry {
 }
 
 /**
- * Writes a private file that signs in when it is opened within ten seconds, and is removed then, or when
- * the app ends. An address in the arguments of a program would be seen by every account of the machine.
+ * Writes a private file that signs in when it is opened within ten seconds, and is removed then, or
+ * when the app ends. An address in the arguments of a program would be seen by every account of the
+ * machine.
  */
 async function makeSignInFile(
   folder: AppFolder,

@@ -27,9 +27,9 @@ const TIDY_MS = 10_000;
 const LAST_LINES_MS = 5_000;
 
 /**
- * `brandfill collect`: writes the outcomes of backfills, of all APIs on a Redis, to files by the hour. A file
- * that is being written ends in `.part`. Each entry of the streams is in the files exactly once, even if the
- * collector is killed.
+ * `brandfill collect`: writes the outcomes of backfills, of all APIs on a Redis, to files by the
+ * hour. A file that is being written ends in `.part`. Each entry of the streams is in the files
+ * exactly once, even if the collector is killed.
  */
 export const collect = defineCommand(COLLECT_OPTIONS, async (call) => {
   const counts = { enriched: 0, failures: 0 };

@@ -38,7 +38,9 @@ export interface Command {
   run(typed: Typed): Promise<number>;
 }
 
-/** Defines a command by its options and what it does, which returns the exit code if it is not 0. */
+/**
+ * Defines a command by its options and what it does, which returns the exit code if it is not 0.
+ */
 export function defineCommand<D extends Options>(
   options: D,
   run: (call: Call<D>) => Promise<number | void>,
@@ -101,8 +103,8 @@ export function openCommandLog(
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
- * Does some work with a signal that fires at the first Ctrl-C, SIGTERM or SIGHUP. The second one ends
- * the process at once.
+ * Does some work with a signal that fires at the first Ctrl-C, SIGTERM or SIGHUP. The second one
+ * ends the process at once.
  */
 export async function untilInterrupted<T>(
   endAtOnce: ProcessContext['endAtOnce'],

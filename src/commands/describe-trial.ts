@@ -10,7 +10,10 @@ import { STATUSES } from '../watch/words.ts';
 const MOST_LINES = 40;
 const LONGEST_CELL = 60;
 
-/** Describes in a line how the lookup of a domain ended, and what was typed if that is something else. */
+/**
+ * Describes in a line how the lookup of a domain ended, and what was typed if that is something
+ * else.
+ */
 export function describeTrial(trial: Trial, text: string, nowMs: number): readonly string[] {
   const { domain, stopped, isFromStore, fetchedAt = '', status, said, httpStatus } = trial;
   const ageMs = Math.max(0, nowMs - Date.parse(fetchedAt));

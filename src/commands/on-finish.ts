@@ -38,7 +38,9 @@ export interface NotifyContext {
 
 /** Long, because a command may well send a file somewhere. */
 const TIMEOUT_MS = 10 * 60_000;
-/** With the end of the run less than a minute, the time that senders of signals are advised to wait. */
+/**
+ * With the end of the run less than a minute, the time that senders of signals are advised to wait.
+ */
 const INTERRUPTED_MS = 30_000;
 
 /**

@@ -30,11 +30,11 @@ export interface RunJobOptions extends CallerOptions {
 }
 
 /**
- * Makes the run of a job file, and reports the end to its `onFinish`, whether it went well or not. A failed
- * report never throws, but becomes a notice among the events.
+ * Makes the run of a job file, and reports the end to its `onFinish`, whether it went well or not.
+ * A failed report never throws, but becomes a notice among the events.
  *
- * @throws BrandfillError when the file, an option, the input or an output cannot be used. The end is reported
- *   before
+ * @throws BrandfillError when the file, an option, the input or an output cannot be used. The end
+ *   is reported before
  */
 export async function runJob(
   file: string,
@@ -102,8 +102,8 @@ export function jobNameOf(file: string): string {
 const OF_API = { ...API_OPTIONS, apiKeyEnv: undefined, sources: undefined };
 
 /**
- * Options that a file does not set come from the environment, else from the defaults. The exception is the
- * store, which is `.brandfill` in the folder of the file.
+ * Options that a file does not set come from the environment, else from the defaults. The exception
+ * is the store, which is `.brandfill` in the folder of the file.
  *
  * @throws BrandfillError `INVALID_SETTING` with line, column and what was expected, for every error
  */
@@ -136,7 +136,10 @@ function toLoadedJob(jobFile: JobFile, overrides: Partial<EnrichOptions>) {
 
 type Words = (message: string) => string;
 
-/** What is said of an option: where it stands in the file, or its flag where that overrides the file. */
+/**
+ * What is said of an option: where it stands in the file, or its flag where that overrides the
+ * file.
+ */
 function wordsOf({ placeOf, file }: JobFile, overrides: Partial<EnrichOptions>): Words {
   const nameOf = (key: string): string =>
     key in overrides ? flagOf(key) : `'${key}' in ${placeOf(key) ?? file}`;

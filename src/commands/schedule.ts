@@ -28,9 +28,9 @@ const SCHEDULE_OPTIONS = {
 };
 
 /**
- * `brandfill schedule`: runs job files at their times, one at a time. The schedules are kept in Redis. A job
- * that was due while no process was there is run once when one is back. Several processes may do this with
- * the same files: each run is made by one of them.
+ * `brandfill schedule`: runs job files at their times, one at a time. The schedules are kept in
+ * Redis. A job that was due while no process was there is run once when one is back. Several
+ * processes may do this with the same files: each run is made by one of them.
  */
 export const schedule = defineCommand(SCHEDULE_OPTIONS, async (call) => {
   const { words: files, settings } = call;

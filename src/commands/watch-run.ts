@@ -37,7 +37,9 @@ export const START_OPTIONS = {
 
 type StartSettings = SettingsOf<typeof START_OPTIONS>;
 
-/** @throws BrandfillError `INVALID_SETTING` when standard output is to take both rows and summary */
+/**
+ * @throws BrandfillError `INVALID_SETTING` when standard output is to take both rows and summary
+ */
 export function refuseRowsBesideJson(
   input: ListInput,
   out: string | undefined,

@@ -37,8 +37,8 @@ const WORKER_OPTIONS = {
 const HAND_BACK_MS = 10_000;
 
 /**
- * `brandfill worker`: takes chunks from a queue on Redis, for any number of runs and backfills, until it is
- * stopped or the API refuses the credential or has no quota left.
+ * `brandfill worker`: takes chunks from a queue on Redis, for any number of runs and backfills,
+ * until it is stopped or the API refuses the credential or has no quota left.
  */
 export const worker = defineCommand(WORKER_OPTIONS, async (call) => {
   const api = createApi(call.settings, call.profile);

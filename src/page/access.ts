@@ -13,7 +13,10 @@ import { isFromOurPage } from './listener.ts';
 
 /** Decides who may see a page, and from where something may be changed. */
 export interface Access {
-  /** Lets in who has signed in, or has the token in a header; what changes something, from our page alone. */
+  /**
+   * Lets in who has signed in, or has the token in a header; what changes something, from our page
+   * alone.
+   */
   readonly guard: MiddlewareHandler;
   isGranted(context: Context): boolean;
   /** Makes a code that signs in once, until then. */
@@ -32,7 +35,11 @@ export type LoginVerdict = 'granted' | 'wrong' | 'too_slow';
 export interface AccessOptions {
   /** Undefined lets everybody in. */
   readonly token: string | undefined;
-  /** Cookies know no ports: servers of one machine need names of their own. @default the dashboard's */
+  /**
+   * Cookies know no ports: servers of one machine need names of their own.
+   *
+   * @default the dashboard's
+   */
   readonly cookieName?: string | undefined;
   /** The present time in milliseconds. @default of this process */
   readonly now?: () => number;
@@ -44,8 +51,8 @@ const MOST_TOKEN_BYTES = 4_096;
 const LOGIN_MS = 10_000;
 
 /**
- * Sessions are random and live as long as this process. Wrong tokens are not counted: sixteen signs are
- * not found by trying, and whoever tries would keep out all that come by the same proxy.
+ * Sessions are random and live as long as this process. Wrong tokens are not counted: sixteen signs
+ * are not found by trying, and whoever tries would keep out all that come by the same proxy.
  */
 export function createAccess(options: AccessOptions): Access {
   const { token, cookieName = 'brandfill_session', now = () => performance.now() } = options;

@@ -39,7 +39,10 @@ export async function readAssets(): Promise<ReadonlyMap<string, Asset>> {
   return assets;
 }
 
-/** In parts: bundlers write templates with the whole of it anew, in a way that needs another package. */
+/**
+ * In parts: bundlers write templates with the whole of it anew, in a way that needs another
+ * package.
+ */
 const SCRIPT_END = raw(['</', 'script>'].join(''));
 
 /** The page that asks for the token. It contains nothing from outside. */
@@ -67,7 +70,10 @@ export async function enteredPage(): Promise<string> {
 
 export const NOT_BUILT = 'The page is not built yet: run npm run build.\n';
 
-/** A private file that signs in when it is opened: an address is read by others, a file of ours is not. */
+/**
+ * A private file that signs in when it is opened: an address is read by others, a file of ours is
+ * not.
+ */
 export async function signInFile(url: string, code: string): Promise<string> {
   return await page(
     'Brandfill',

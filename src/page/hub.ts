@@ -4,7 +4,10 @@ import { streamSSE } from 'hono/streaming';
 import { within } from '../common/lifetime.ts';
 import { toCleanJson } from '../common/secrets.ts';
 
-/** Sends the whole state to each viewer twice a second, if it has changed. Reads nothing while nobody looks. */
+/**
+ * Sends the whole state to each viewer twice a second, if it has changed. Reads nothing while
+ * nobody looks.
+ */
 export interface Hub {
   /** Answers a request for events. */
   serve(context: Context): Response | Promise<Response>;
@@ -15,7 +18,10 @@ export interface Hub {
 }
 
 const EVERY_MS = 500;
-/** A state is sent this often although nothing has changed, because proxies close silent connections. */
+/**
+ * A state is sent this often although nothing has changed, because proxies close silent
+ * connections.
+ */
 const ALIVE_MS = 15_000;
 const MOST_VIEWERS = 100;
 const LAST_WORDS_MS = 1_000;

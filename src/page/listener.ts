@@ -100,7 +100,10 @@ const HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
 };
 
-/** Keeps others out, whatever answers: a request that is refused before our routes see it has them too. */
+/**
+ * Keeps others out, whatever answers: a request that is refused before our routes see it has them
+ * too.
+ */
 function addSecureHeaders(response: ServerResponse): void {
   for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
 }

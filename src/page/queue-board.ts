@@ -21,7 +21,10 @@ const READ_MS = 1_500;
 /** Longest time that an action may take. */
 const ASK_MS = 5_000;
 
-/** Shows what all runs, workers and schedules on a Redis announce. Nothing else reads it for the page. */
+/**
+ * Shows what all runs, workers and schedules on a Redis announce. Nothing else reads it for the
+ * page.
+ */
 export function showQueue(redis: RedisServer): BoardSource {
   const { client, name } = redis;
   const kept = openSchedules(client);

@@ -4,7 +4,9 @@ import type { FileAccess } from '../common/files.ts';
 import { redactDeep, withoutSecrets } from '../common/secrets.ts';
 import type { RunView } from '../watch/run-view.ts';
 
-/** The files of a report: `run.json` is the picture of the run, `run.html` the page with it inside. */
+/**
+ * The files of a report: `run.json` is the picture of the run, `run.html` the page with it inside.
+ */
 export interface ReportFiles {
   /**
    * Writes each file and moves it into its place. A file that cannot be written does not keep the
@@ -19,8 +21,8 @@ export interface ReportFiles {
 }
 
 /**
- * Opens the files of a report before any call is made, so that a folder that cannot be written costs
- * nothing.
+ * Opens the files of a report before any call is made, so that a folder that cannot be written
+ * costs nothing.
  *
  * @param from the lists that the run reads: a report is never more open than they are
  * @throws BrandfillError `UNWRITABLE_OUTPUT`

@@ -26,8 +26,8 @@ export interface RunSurroundings {
   /** The command that was typed. @default none was */
   readonly command?: string | undefined;
   /**
-   * Puts messages, which name options by their keys, into the words of whoever reads them. @default as they
-   * are, for programs
+   * Puts messages, which name options by their keys, into the words of whoever reads them. @default
+   * as they are, for programs
    */
   readonly words?: ((message: string) => string) | undefined;
   /** Called with what records the run, before it begins. */

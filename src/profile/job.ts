@@ -247,7 +247,8 @@ const LONGEST_SECRET = 64 * 1024;
 /** @throws BrandfillError `INVALID_SETTING` */
 function readSecret(file: string): string {
   let why = 'it is empty';
-  // What is no file may be the credential itself, unless it ends, or begins, as nothing but a path does.
+  // What is no file may be the credential itself, unless it ends, or begins, as nothing but a path
+  // does.
   const isInFolder = !['.', '/'].includes(dirname(file)) && existsSync(dirname(file));
   let isPath = isInFolder || /\.(?:txt|key|secret|token)$/.test(file);
   try {

@@ -21,8 +21,8 @@ const CHUNK = 50;
 const BATCH = 100;
 
 /**
- * Changes a job that waits, and none that a worker has, or that others have changed. KEYS: the job and its
- * lock. ARGV: its data as they were, and as they are to be.
+ * Changes a job that waits, and none that a worker has, or that others have changed. KEYS: the job
+ * and its lock. ARGV: its data as they were, and as they are to be.
  */
 const CHANGE = `
 if redis.call('EXISTS', KEYS[2]) == 1 or redis.call('HGET', KEYS[1], 'data') ~= ARGV[1] then return 0 end
@@ -53,8 +53,8 @@ export class Producer implements Closable {
   }
 
   /**
-   * Adds lookups, however often Redis refuses. A domain that waits there already is not looked up twice: its
-   * outcome comes with this reference too.
+   * Adds lookups, however often Redis refuses. A domain that waits there already is not looked up
+   * twice: its outcome comes with this reference too.
    *
    * @throws the signal's reason when it fires first; any of the lookups may then be on the queue
    */

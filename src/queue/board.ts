@@ -12,7 +12,8 @@ import {
   timeOf,
 } from './redis.ts';
 
-// What the processes on a Redis say of themselves, each in a field of a hash, and how long its queues are.
+// What the processes on a Redis say of themselves, each in a field of a hash, and how long its
+// queues are.
 
 /** What was said, and when it was said last, by the clock of Redis. */
 interface Said {
@@ -74,9 +75,14 @@ export type FoundWorker = WorkerNotice &
 
 /** Announces a worker. */
 export interface Heartbeat {
-  /** The time by the clock of Redis, in milliseconds since 1970; before it is known, by the machine's. */
+  /**
+   * The time by the clock of Redis, in milliseconds since 1970; before it is known, by the
+   * machine's.
+   */
   now(): number;
-  /** @param why why it stopped by itself, for those who wait for lookups, in case no worker is left */
+  /**
+   * @param why why it stopped by itself, for those who wait for lookups, in case no worker is left
+   */
   close(why: string | undefined): Promise<void>;
 }
 
@@ -110,8 +116,8 @@ export function announceWorker(
 const GONE_MS = 10 * MINUTE_MS;
 
 /**
- * The workers on all machines, as they describe themselves, in the order in which they did so last; with
- * those that are lost, for ten minutes, and those that stopped by themselves, for a day.
+ * The workers on all machines, as they describe themselves, in the order in which they did so last;
+ * with those that are lost, for ten minutes, and those that stopped by themselves, for a day.
  */
 async function readWorkers(client: RedisClient): Promise<readonly FoundWorker[]> {
   const keptMs = ({ stopped }: WorkerNotice): number => (stopped === undefined ? GONE_MS : DAY_MS);
@@ -124,7 +130,10 @@ function stateOf({ stopped, silentMs }: WorkerNotice & Said): FoundWorker['state
   return silentMs > ABSENT_MS ? 'lost' : 'there';
 }
 
-/** Those that are there, then those that went within ten minutes, or were the last of a queue that has none now. */
+/**
+ * Those that are there, then those that went within ten minutes, or were the last of a queue that
+ * has none now.
+ */
 export async function readShownWorkers(client: RedisClient): Promise<readonly FoundWorker[]> {
   const all = (await readWorkers(client)).toReversed();
   const isLast = (worker: FoundWorker): boolean =>
@@ -169,8 +178,8 @@ export interface AnnounceRunOptions {
 }
 
 /**
- * Shows a run in Redis and takes requests to it, both within a second, until it is closed. Its last state
- * stays for a day.
+ * Shows a run in Redis and takes requests to it, both within a second, until it is closed. Its last
+ * state stays for a day.
  */
 export function announceRun(client: RedisClient, options: AnnounceRunOptions): Closable {
   const { id, describe, onAsked } = options;
@@ -253,7 +262,10 @@ export type ReadQueues = () => Promise<QueueReading | undefined>;
 
 const MOST_FAILURES = 5;
 
-/** Reads the queues that all processes on a Redis share. Each is opened once; the connection closes them. */
+/**
+ * Reads the queues that all processes on a Redis share. Each is opened once; the connection closes
+ * them.
+ */
 export function createQueueReader({ client }: RedisServer): ReadQueues {
   const open = new Map<string, Queue>();
   const read = async (name: string): Promise<QueueState> => {

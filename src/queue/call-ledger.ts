@@ -31,15 +31,16 @@ export interface StartedRun {
 }
 
 /**
- * Each process has a share of what is counted, and says how much it has of it: so a command that comes
- * twice, since its answer was lost, changes nothing, and a Redis that has lost a count has it again.
+ * Each process has a share of what is counted, and says how much it has of it: so a command that
+ * comes twice, since its answer was lost, changes nothing, and a Redis that has lost a count has it
+ * again.
  *
- * KEYS: a hash, and that of the next window, in which calls were counted if the clock has gone back. ARGV: the
- * field of the sum and that of the share; how much there may be, or nothing where the hash says it; how much
- * the share has; for how many domains more is wanted; how long the hash is kept, or 0: then it is one that must
- * be there; and what a domain is known to count, or nothing. Returns how much the share has then, what a domain
- * counts, and how much there may be. For a moment after a loss nothing more is given: others say first what
- * they have.
+ * KEYS: a hash, and that of the next window, in which calls were counted if the clock has gone
+ * back. ARGV: the field of the sum and that of the share; how much there may be, or nothing where
+ * the hash says it; how much the share has; for how many domains more is wanted; how long the hash
+ * is kept, or 0: then it is one that must be there; and what a domain is known to count, or
+ * nothing. Returns how much the share has then, what a domain counts, and how much there may be.
+ * For a moment after a loss nothing more is given: others say first what they have.
  */
 const COUNT = `
 local sum, share, most, has, domains, kept, each = unpack(ARGV)
@@ -62,12 +63,19 @@ if kept ~= '0' then redis.call('PEXPIRE', KEYS[1], kept) end
 return { now, each, allowed }
 `;
 
-/** What is counted: a field with the sum, how much there may be in the end, and what a domain counts. */
+/**
+ * What is counted: a field with the sum, how much there may be in the end, and what a domain
+ * counts.
+ */
 interface Counted extends Pick<RunBound, 'most' | 'each'> {
   readonly field: string;
   /** The hash of a window. */
   readonly keyOf: (window: CalendarWindow) => string;
-  /** Of the calendar. @default one window without end, of which the hash says how much of `most` is allowed by now */
+  /**
+   * Of the calendar.
+   *
+   * @default one window without end, of which the hash says how much of `most` is allowed by now
+   */
   readonly per?: CallsPer;
 }
 
@@ -76,7 +84,9 @@ const MOST_ASKS = 15;
 /** The windows of which a process knows what it has, for a clock that goes back. */
 const KNOWN_WINDOWS = 4;
 
-/** Counts what all workers take, in hashes of Redis. While Redis cannot be reached, no call is made. */
+/**
+ * Counts what all workers take, in hashes of Redis. While Redis cannot be reached, no call is made.
+ */
 function createLedger({ client, insist }: RedisServer, counted: Counted): CallLedger {
   const { field, most, keyOf, per } = counted;
   const count = createScript(client, COUNT);

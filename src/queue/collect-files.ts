@@ -45,7 +45,9 @@ export interface CollectFilesOptions {
   readonly signal: AbortSignal;
 }
 
-/** Files by the hour, in which each entry of a stream is exactly once. For one process at a time. */
+/**
+ * Files by the hour, in which each entry of a stream is exactly once. For one process at a time.
+ */
 export interface CollectFiles {
   /** Tells this folder from others. */
   readonly id: string;

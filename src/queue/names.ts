@@ -43,7 +43,10 @@ export function runKey(run: string): string {
   return `${PREFIX}:run:${run}`;
 }
 
-/** What the ids of a run's jobs begin with. Jobs of other producers may name a run too, without a hash. */
+/**
+ * What the ids of a run's jobs begin with. Jobs of other producers may name a run too, without a
+ * hash.
+ */
 export function runJobPrefix(run: string): string {
   return `run-${run}-`;
 }

@@ -16,9 +16,10 @@ export interface AnsweredJob {
 }
 
 /**
- * For each job: KEYS job, lock, stream. ARGV token, batch, rest of the job, how long the stream is kept, or 0,
- * how many entries of the stream there are, and those. A batch that was written and comes again, since its answer was lost, is not
- * written twice. The job itself only changes while it is not another's.
+ * For each job: KEYS job, lock, stream. ARGV token, batch, rest of the job, how long the stream is
+ * kept, or 0, how many entries of the stream there are, and those. A batch that was written and
+ * comes again, since its answer was lost, is not written twice. The job itself only changes while
+ * it is not another's.
  */
 const WRITE = `
 local at = 1
@@ -112,7 +113,9 @@ export class OutcomeWriter {
   }
 }
 
-/** One for who added the job, and one for each who asked for some of its lookups while it waited. */
+/**
+ * One for who added the job, and one for each who asked for some of its lookups while it waited.
+ */
 function entriesOf(
   { id, data: { ref, also = [] } }: AnsweredJob,
   outcomes: readonly OutcomeData[],

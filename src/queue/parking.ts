@@ -15,7 +15,9 @@ export interface Pending extends PendingSince {
   readonly dueMs: number;
 }
 
-/** How long a lookup may be pending, for somebody who waits for the API no longer than `maxWaitMs`. */
+/**
+ * How long a lookup may be pending, for somebody who waits for the API no longer than `maxWaitMs`.
+ */
 export function pendingMs(maxWaitMs: number): number {
   return Math.min(maxWaitMs, 600_000);
 }
@@ -25,9 +27,9 @@ const FIRST_WAIT_MS = 15_000;
 const SHORTEST_WAIT_MS = 1_000;
 
 /**
- * When a lookup is asked again after an answer that says: accepted, not ready. That is when the API says, or
- * else after 15, 30, 60, 120 s …, and a last time when `maxPendingMs` are over. A time that the API said is not
- * cut short: there would be no answer.
+ * When a lookup is asked again after an answer that says: accepted, not ready. That is when the API
+ * says, or else after 15, 30, 60, 120 s …, and a last time when `maxPendingMs` are over. A time
+ * that the API said is not cut short: there would be no answer.
  *
  * @param known what was known of it before this answer
  * @returns undefined when it ends as pending
@@ -76,9 +78,9 @@ const LONGEST_SLEEP_MS = 15_000;
 const DONE = Promise.resolve();
 
 /**
- * The pending lookups of a run. They keep no caller, no chunk and no room in the queue's window. A lookup goes
- * through three states: being asked (`dueMs` is undefined), parked, ended; only `collect`, `giveOut` and
- * `close` move it.
+ * The pending lookups of a run. They keep no caller, no chunk and no room in the queue's window. A
+ * lookup goes through three states: being asked (`dueMs` is undefined), parked, ended; only
+ * `collect`, `giveOut` and `close` move it.
  */
 export class Parking {
   readonly #options: ParkingOptions;

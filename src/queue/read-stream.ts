@@ -25,8 +25,8 @@ const MOST_ENTRIES = 200;
 const LOOK_MS = 200;
 
 /**
- * Reads streams of outcomes to their ends, and then as entries come. The place in each is known here and not
- * in Redis: an entry that could not be trimmed is not kept twice.
+ * Reads streams of outcomes to their ends, and then as entries come. The place in each is known
+ * here and not in Redis: an entry that could not be trimmed is not kept twice.
  */
 export class StreamReader {
   readonly #options: ReadStreamOptions;

@@ -80,10 +80,10 @@ interface SearchesMasters {
 }
 
 /**
- * Finds masters as ioredis does, but for two things. It is silent about a Sentinel that is away while
- * others are there: on connections that ioredis only listens to, it prints a stack for each attempt. And a
- * failover that is told while the master is looked for does not end the connection for good: what listened
- * on behalf of the connection before is of no use any more.
+ * Finds masters as ioredis does, but for two things. It is silent about a Sentinel that is away
+ * while others are there: on connections that ioredis only listens to, it prints a stack for each
+ * attempt. And a failover that is told while the master is looked for does not end the connection
+ * for good: what listened on behalf of the connection before is of no use any more.
  */
 class PatientSentinels extends SentinelConnector {
   constructor(options: unknown) {

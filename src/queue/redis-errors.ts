@@ -47,7 +47,10 @@ const RIGHTS = /NOPERM|user executing the script/;
 /** The right that the error names: "… has no permissions to run the 'get' command". */
 const RIGHT = /(?:no permissions to|script can't) (.+?)(?: script: |$)/i;
 
-/** The meaning of an error of Redis or of its connection, as part of a sentence: without a full stop. */
+/**
+ * The meaning of an error of Redis or of its connection, as part of a sentence: without a full
+ * stop.
+ */
 export function reasonOf(error: unknown): string {
   const text = errorText(error);
   return (

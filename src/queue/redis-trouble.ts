@@ -32,16 +32,21 @@ export interface Patience {
    * @throws the signal's reason when it fires first. The work under way may still be done.
    */
   readonly insist: <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
-  /** Says why Redis refuses what is tried again: each reason once, until it was not heard for a while. */
+  /**
+   * Says why Redis refuses what is tried again: each reason once, until it was not heard for a
+   * while.
+   */
   readonly refused: (error: unknown) => void;
-  /** Why Redis is of no use at present, in a sentence without a full stop; undefined while it is. */
+  /**
+   * Why Redis is of no use at present, in a sentence without a full stop; undefined while it is.
+   */
   readonly trouble: () => string | undefined;
 }
 
 /**
- * Reports once that the server is gone, however many connections notice, once that it is back, and what it
- * refuses. After a failover the name may still lead to the old master: a new connection finds the new one,
- * over which what it refused is sent again.
+ * Reports once that the server is gone, however many connections notice, once that it is back, and
+ * what it refuses. After a failover the name may still lead to the old master: a new connection
+ * finds the new one, over which what it refused is sent again.
  */
 export function createTroubleWatch(name: string, onTrouble: OnNotice): TroubleWatch {
   const isNew = createNoticeFilter();
@@ -96,7 +101,10 @@ export function createTroubleWatch(name: string, onTrouble: OnNotice): TroubleWa
 }
 
 const ADVICE_ON_URLS = /; (start Redis, or give|give|without TLS|it may have) .*/;
-/** What is refused is tried again within this time, so that it is refused no longer when it has passed. */
+/**
+ * What is refused is tried again within this time, so that it is refused no longer when it has
+ * passed.
+ */
 const REFUSED_MS = 3 * RETRY_MS;
 
 interface TroubleWatch extends Patience {

@@ -35,7 +35,9 @@ export interface RedisServer extends Patience {
 
 interface QueueServerOptions {
   readonly url: string;
-  /** Called with notices, each in full sentences: when a connection is lost, and when it is back. */
+  /**
+   * Called with notices, each in full sentences: when a connection is lost, and when it is back.
+   */
   readonly onNotice: OnNotice;
 }
 
@@ -91,7 +93,10 @@ export function createScript(client: RedisClient, lua: string): Script {
   return (keys, args) => run.call(client, keys.length, ...keys, ...args);
 }
 
-/** Reads JSON that another process, perhaps of another version, has written; undefined if it is none. */
+/**
+ * Reads JSON that another process, perhaps of another version, has written; undefined if it is
+ * none.
+ */
 export function parsed(json: string): unknown {
   try {
     return JSON.parse(json);

@@ -10,7 +10,10 @@ export interface RunHashOptions extends StartedRun {
   readonly queue: string;
   /** With what the run's store counts of each. */
   readonly bounds: readonly (RunBound & { readonly ledger: CallLedger })[];
-  /** Whether another start may be known to be the same run. Otherwise nothing counts that was before. */
+  /**
+   * Whether another start may be known to be the same run. Otherwise nothing counts that was
+   * before.
+   */
   readonly isNamed: boolean;
   readonly isPaused: () => boolean;
   /** Called with what workers have spent of the bounds since this start. */
@@ -29,9 +32,14 @@ interface Bound extends RunBound {
   allowed: number;
 }
 
-/** Workers may always take for so many calls more than they have. A kill of both run and Redis loses them. */
+/**
+ * Workers may always take for so many calls more than they have. A kill of both run and Redis loses
+ * them.
+ */
 const AHEAD = 20;
-/** So soon after a loss all who are at work have said how much they took: they look every second. */
+/**
+ * So soon after a loss all who are at work have said how much they took: they look every second.
+ */
 const SHARES_MS = 3_000;
 
 /**
@@ -43,8 +51,8 @@ const SHARES_MS = 3_000;
  *      └────────────── a little more than is taken, five times a second ◀──────────────┘
  * ```
  *
- * So what is spent is never more than what the store knows, whatever becomes of Redis. One that knows of less
- * than the store has lost its memory: then all counts that was allowed.
+ * So what is spent is never more than what the store knows, whatever becomes of Redis. One that
+ * knows of less than the store has lost its memory: then all counts that was allowed.
  */
 export class RunHash {
   readonly #options: RunHashOptions;
@@ -92,7 +100,10 @@ export class RunHash {
     await this.write(lost);
   }
 
-  /** Reads what of the bounds is spent, allows more, and keeps the hash for as long as the run lives. */
+  /**
+   * Reads what of the bounds is spent, allows more, and keeps the hash for as long as the run
+   * lives.
+   */
   async look(): Promise<void> {
     const { client } = this.#options.redis;
     const [kept] = await Promise.all([
@@ -165,7 +176,10 @@ export class RunHash {
     return { spent: Number(spent), allowed: Number(allowed) };
   }
 
-  /** Puts back what was there before Redis lost it. For a moment workers get no more: they say what they have. */
+  /**
+   * Puts back what was there before Redis lost it. For a moment workers get no more: they say what
+   * they have.
+   */
   async #restore(): Promise<void> {
     this.#lostAtMs = performance.now();
     await this.write({ ...this.#known, lost: '1' });

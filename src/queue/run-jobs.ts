@@ -7,7 +7,10 @@ import { Turns } from './turns.ts';
 /** States of a job in BullMQ. */
 type States = Parameters<Queue['getRanges']>[0];
 
-/** A job whose adding was not answered is added again after an outage, when it may be done: not within this time. */
+/**
+ * A job whose adding was not answered is added again after an outage, when it may be done: not
+ * within this time.
+ */
 const SENT_AGAIN_MS = 600_000;
 
 export interface RunJobsOptions {
@@ -21,7 +24,10 @@ export interface RunJobsOptions {
   readonly signal: AbortSignal;
 }
 
-/** The jobs of a run, on the queue of its API: which domain is in which, and which of them are there. */
+/**
+ * The jobs of a run, on the queue of its API: which domain is in which, and which of them are
+ * there.
+ */
 export class RunJobs {
   readonly queue: Queue<LookupsData>;
   readonly turns: Turns;

@@ -23,7 +23,10 @@ import { JobTaker, type TakeJobsOptions } from './take-jobs.ts';
 export interface RunQueueOptions
   extends Omit<RunHashOptions, 'started' | 'isPaused'>,
     Omit<TakeJobsOptions, 'handle' | 'maxPendingMs'> {
-  /** The same for the same list on the same store: a killed run is resumed by it. Letters, digits, `.-_`. */
+  /**
+   * The same for the same list on the same store: a killed run is resumed by it. Letters, digits,
+   * `.-_`.
+   */
   readonly run: string;
   /** Receives the outcomes. */
   readonly collect: Reply;
@@ -35,7 +38,10 @@ export interface RunQueueOptions
   readonly onEarlier?: ((domains: readonly string[]) => void) | undefined;
   /** Called when a bound of the run is used up. */
   readonly onUsedUp: (bound: 'max_calls' | 'max_cost') => void;
-  /** Called when the run needs no worker any more, its own included, which may be at work for others. */
+  /**
+   * Called when the run needs no worker any more, its own included, which may be at work for
+   * others.
+   */
   readonly onOver: () => void;
   /** Asked at the end: whether what was spent of the bounds counts for the next start. */
   readonly isInterrupted: () => boolean;
@@ -52,7 +58,9 @@ const LOOK_MS = 1_000;
 const SILENT_MS = 2_000;
 /** Then again after this time: the queue may be long. */
 const SEARCH_MS = 3_000;
-/** A Redis that loses lookups more often than this, and brings no outcome meanwhile, is given up. */
+/**
+ * A Redis that loses lookups more often than this, and brings no outcome meanwhile, is given up.
+ */
 const MOST_LOSSES = 3;
 
 /** Opens the queue of a run, and takes up what an earlier start of it has left. */
@@ -236,7 +244,10 @@ export class RunQueue implements LookupQueue {
     this.stall = stall;
   }
 
-  /** What workers have taken of a bound may come back as long as one of the jobs is theirs, and a moment after. */
+  /**
+   * What workers have taken of a bound may come back as long as one of the jobs is theirs, and a
+   * moment after.
+   */
   async #findUsedUp(): Promise<void> {
     const wasUsedUp = this.#wasUsedUp;
     const { usedUp } = this.#hash;
@@ -266,7 +277,10 @@ export class RunQueue implements LookupQueue {
     for (let at = 0; at < lost.length; at += 50) this.#jobs.give(lost.slice(at, at + 50));
   }
 
-  /** Why nothing comes, with advice: the queue is paused, no worker is there, or all are at work for others. */
+  /**
+   * Why nothing comes, with advice: the queue is paused, no worker is there, or all are at work for
+   * others.
+   */
   async #findStall(): Promise<readonly [stall?: Stall, advice?: string]> {
     const { redis, queue: name } = this.#options;
     const { queue } = this.#jobs;

@@ -53,7 +53,9 @@ interface RunData {
 }
 
 const QUEUE = 'schedules';
-/** A list of the results of a job: JSON, the latest first. Two processes may note theirs at once. */
+/**
+ * A list of the results of a job: JSON, the latest first. Two processes may note theirs at once.
+ */
 const resultsKey = (job: string): string => `${PREFIX}:schedule-results:${job}`;
 const KEPT_RESULTS = 30;
 /** There while a process is. */

@@ -30,7 +30,9 @@ export interface TakeJobsOptions {
   readonly maxPendingMs: number;
   /** Says that calls fail here although those of other workers succeed. @default they do not */
   readonly findTrouble?: () => string | undefined;
-  /** Fires when no more lookups are to start here. Those that were not begun go back to the queue. */
+  /**
+   * Fires when no more lookups are to start here. Those that were not begun go back to the queue.
+   */
   readonly signal: AbortSignal;
   /** HTTP requests made so far. */
   readonly callsMade: () => number;
@@ -40,7 +42,9 @@ export interface TakeJobsOptions {
 /** Jobs of one lookup each fill a worker too. */
 const MOST_JOBS = 256;
 const PAUSED_MS = 2_000;
-/** A lookup that may crash the worker comes back after this time while another such is under way. */
+/**
+ * A lookup that may crash the worker comes back after this time while another such is under way.
+ */
 const ALONE_MS = 250;
 const TICK_MS = 100;
 const NEVER = new AbortController().signal;
@@ -58,8 +62,8 @@ const SICK_MS = 5_000;
  *      └── lock ran out ───────┤
  *                              └─ unreadable ─▶ failed, with the reason
  *
- * Of a job that lost its worker twice one domain at a time is looked up, and of no other such here meanwhile: one
- * with which two more are lost is `worker_crashed`.
+ * Of a job that lost its worker twice one domain at a time is looked up, and of no other such here
+ * meanwhile: one with which two more are lost is `worker_crashed`.
  */
 export class JobTaker {
   readonly #options: TakeJobsOptions;
@@ -143,8 +147,8 @@ export class JobTaker {
   }
 
   /**
-   * Takes no more jobs, and gives those that are not done back to the queue once the lookups under way
-   * have ended.
+   * Takes no more jobs, and gives those that are not done back to the queue once the lookups under
+   * way have ended.
    *
    * @param why why the worker stops by itself, in a sentence, for those who wait
    */
@@ -174,7 +178,9 @@ export class JobTaker {
     return this.#options.findTrouble?.() !== undefined;
   }
 
-  /** Enough that no caller is idle, though two wait for a last lookup, and no more: others may be. */
+  /**
+   * Enough that no caller is idle, though two wait for a last lookup, and no more: others may be.
+   */
   #jobsAtOnce(): number {
     if (this.#isSick) return 1;
     const { concurrency } = this.#options;

@@ -31,14 +31,18 @@ export interface TakenJobContext {
   readonly wakeOthers: () => Promise<unknown>;
 }
 
-/** With which so many workers were lost, a job is looked up one domain at a time, and a domain given up. */
+/**
+ * With which so many workers were lost, a job is looked up one domain at a time, and a domain given
+ * up.
+ */
 const MOST_LOSSES = 2;
 
 /**
  * A job that this worker has: what of it is to be looked up, what is answered, and what is left.
  *
- * What is answered leaves the job's data in the same step in which it reaches the stream. Of a job with which
- * workers were lost one domain at a time is looked up: so the first of those that are left is to blame.
+ * What is answered leaves the job's data in the same step in which it reaches the stream. Of a job
+ * with which workers were lost one domain at a time is looked up: so the first of those that are
+ * left is to blame.
  */
 export class TakenJob implements AnsweredJob {
   readonly id: string;
@@ -83,8 +87,8 @@ export class TakenJob implements AnsweredJob {
   }
 
   /**
-   * Looks up what is left, or the next domain if that is alone. With one with which workers are lost again and
-   * again it is given up.
+   * Looks up what is left, or the next domain if that is alone. With one with which workers are
+   * lost again and again it is given up.
    *
    * @param onGivenUp called before, with that
    */

@@ -10,8 +10,8 @@ import { errorText, reasonOf, VAGUE } from './redis-errors.ts';
 const CHECK_MS = 8_000;
 
 /**
- * Makes sure that a Redis can carry a queue: it is new enough, refuses writes rather than evict keys when its
- * memory is full, may be written to, and its user may do what it takes.
+ * Makes sure that a Redis can carry a queue: it is new enough, refuses writes rather than evict
+ * keys when its memory is full, may be written to, and its user may do what it takes.
  *
  * @throws BrandfillError `UNUSABLE_QUEUE` that says in one sentence why it cannot be used
  */
@@ -68,7 +68,10 @@ function refuseOld(info: ReadonlyMap<string, string>): void {
   refuse(`it is of version ${version || 'unknown'}, needed is 6.2 or later, or Valkey.`);
 }
 
-/** Outcomes of runs and the locks of jobs have a time to live: `volatile-…` policies throw them away, too. */
+/**
+ * Outcomes of runs and the locks of jobs have a time to live: `volatile-…` policies throw them
+ * away, too.
+ */
 function refuseEviction(policy = 'noeviction'): void {
   if (policy === 'noeviction') return;
   refuse(
@@ -81,8 +84,8 @@ function refuse(why: string): never {
 }
 
 /**
- * Tries one command of each kind that we and BullMQ use: a user who lacks a right would find out in the
- * middle of the work, and a script that ends half way leaves a job without a state.
+ * Tries one command of each kind that we and BullMQ use: a user who lacks a right would find out in
+ * the middle of the work, and a script that ends half way leaves a job without a state.
  */
 async function tryRights(client: RedisClient): Promise<void> {
   await client.time();

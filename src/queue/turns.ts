@@ -12,9 +12,9 @@ const SCORE = 2 ** 32;
 const MOST_OTHERS = 200;
 
 /**
- * The turns of one list on a queue that others use as well. A job's priority is the start tag of fair
- * queueing: where the turn of its list is, not when it came. So lists share the workers by lookups, and a
- * short one is done in about as many times its own time as there are lists.
+ * The turns of one list on a queue that others use as well. A job's priority is the start tag of
+ * fair queueing: where the turn of its list is, not when it came. So lists share the workers by
+ * lookups, and a short one is done in about as many times its own time as there are lists.
  *
  * ```text
  *   start = max(virtual time, finish of the list's last job), virtual time = the lowest tag that waits
@@ -37,7 +37,8 @@ export class Turns {
   /**
    * The priorities of jobs of so many lookups each.
    *
-   * @param waiting lookups of the list that are on the queue: its turn is no further away. @default any number
+   * @param waiting lookups of the list that are on the queue: its turn is no further away. @default
+   *   any number
    */
   async of(sizes: readonly number[], waiting = Infinity): Promise<readonly number[]> {
     const now = await this.#now();
@@ -49,7 +50,9 @@ export class Turns {
     });
   }
 
-  /** Gives turns to jobs of other programs, which have one priority: all would go before all lists. */
+  /**
+   * Gives turns to jobs of other programs, which have one priority: all would go before all lists.
+   */
   async giveToOthers(): Promise<void> {
     const key = this.#queue.toKey('prioritized');
     const range = [BACKFILL_PRIORITY * SCORE, `(${FIRST * SCORE}`] as const;

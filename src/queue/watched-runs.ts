@@ -9,10 +9,11 @@ const LOOK_MS = 1_000;
 const MOST_IDLE = 30;
 
 /**
- * What a worker knows of a run. Its hash has `bounds` (JSON), `paused` and `stopped` (1 while no call may start
- * for it), `lost` (1 while workers are to say what they took), `calls:allowed` and `micros:allowed`, which the
- * run writes, and `calls` and `micros`, which workers do: how much they took of its bounds, beside each sum what
- * of it is whose, and what a domain has cost (`call-ledger.ts`).
+ * What a worker knows of a run. Its hash has `bounds` (JSON), `paused` and `stopped` (1 while no
+ * call may start for it), `lost` (1 while workers are to say what they took), `calls:allowed` and
+ * `micros:allowed`, which the run writes, and `calls` and `micros`, which workers do: how much they
+ * took of its bounds, beside each sum what of it is whose, and what a domain has cost
+ * (`call-ledger.ts`).
  */
 export class WatchedRun {
   /** Whether somebody waits for its lookups, as of a second ago. */
@@ -62,7 +63,9 @@ export class WatchedRuns implements Closable {
   readonly #runs = new Map<string, WatchedRun>();
   readonly #looking: Closable;
 
-  /** @param isHeld whether a job under way here is of the run: it has to learn what becomes of it */
+  /**
+   * @param isHeld whether a job under way here is of the run: it has to learn what becomes of it
+   */
   constructor(redis: RedisServer, isHeld: (run: WatchedRun) => boolean) {
     this.#redis = redis;
     this.#looking = repeat(LOOK_MS, async () => {
@@ -75,8 +78,8 @@ export class WatchedRuns implements Closable {
   }
 
   /**
-   * Finds out about the run of a job. Each is looked at once a second, and with the first job of a start:
-   * the same command may have been started again, with other bounds.
+   * Finds out about the run of a job. Each is looked at once a second, and with the first job of a
+   * start: the same command may have been started again, with other bounds.
    */
   async watch(name: string, jobId: string): Promise<WatchedRun> {
     const run = this.#runs.get(name) ?? new WatchedRun(this.#redis, name);

@@ -19,8 +19,8 @@ export interface ApiOfRun extends AskedApi, BoundedRun {
   readonly context: RunContext;
   readonly isOneOfSeveral: boolean;
   /**
-   * The columns that any of the APIs has, each as this one has it: blank where it does not. Undefined where
-   * they are what its answers have.
+   * The columns that any of the APIs has, each as this one has it: blank where it does not.
+   * Undefined where they are what its answers have.
    */
   readonly fields: readonly Field[] | undefined;
 }
@@ -100,7 +100,10 @@ function columnsOfAll(jobs: readonly Job[]): readonly (readonly Field[] | undefi
   );
 }
 
-/** The share by which freshness is shortened at random, so that one night's answers do not expire in one night. */
+/**
+ * The share by which freshness is shortened at random, so that one night's answers do not expire in
+ * one night.
+ */
 const FRESH_JITTER = 0.2;
 
 function freshnessOf(settings: Pick<Settings, 'fresh' | 'freshNotFound' | 'refresh'>): Freshness {

@@ -57,8 +57,8 @@ function openLedgers(run: BoundedRun): Ledgers {
 }
 
 /**
- * Opens the same for the lookups of a run. One that was killed or interrupted has, when it is run again, what
- * its bounds have left; one without a name begins anew.
+ * Opens the same for the lookups of a run. One that was killed or interrupted has, when it is run
+ * again, what its bounds have left; one without a name begins anew.
  */
 export async function startLedgers(run: BoundedRun): Promise<Ledgers> {
   if (!isNamed(run)) await run.store.forgetCalls(ledgerIdsOf(run));
@@ -138,7 +138,9 @@ export async function forgetSpent(run: BoundedRun, stopped: Stop | undefined): P
   if (!isInterrupted(stopped)) await run.store.forgetCalls(ledgerIdsOf(run));
 }
 
-/** Whether another start can be known to be the same run: by its name, or by the path of its list. */
+/**
+ * Whether another start can be known to be the same run: by its name, or by the path of its list.
+ */
 export function isNamed({ context, source }: Pick<BoundedRun, 'context' | 'source'>): boolean {
   return (
     context.runName !== undefined || (source.file !== undefined && source.name !== STANDARD_INPUT)

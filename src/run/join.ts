@@ -142,8 +142,8 @@ function describeOthers({ rows, first }: Others, found: number): string | undefi
 const LEAST_ROWS = 5;
 
 /**
- * Names expressions of `fields` without a value for any row. Mostly that is a mistake: a typing error,
- * or a field that is nested within another.
+ * Names expressions of `fields` without a value for any row. Mostly that is a mistake: a typing
+ * error, or a field that is nested within another.
  */
 function describeBlank(
   { apis }: PlannedList,

@@ -153,7 +153,10 @@ async function fetchLogos(
   }
 }
 
-/** The answer of a domain as JSON: that of the first API that found it, with its columns where there are several. */
+/**
+ * The answer of a domain as JSON: that of the first API that found it, with its columns where there
+ * are several.
+ */
 function answersOf({ apis }: PlannedList): (domain: string) => string | undefined {
   const answers = createRowAnswers({ apis, keepsStale: false });
   return (domain) => {

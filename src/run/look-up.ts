@@ -55,8 +55,8 @@ export async function makeLookups(list: OpenedList, planned: PlannedList, outFol
 }
 
 /**
- * Asks each API in turn, about what those before do not know. Each has a session of its own, with its queue,
- * pace and bounds, in which only the rows are due that are due there.
+ * Asks each API in turn, about what those before do not know. Each has a session of its own, with
+ * its queue, pace and bounds, in which only the rows are due that are due there.
  *
  * ```text
  *   first: session ──▶ second: those of its rows that are due there ──▶ third …

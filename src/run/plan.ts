@@ -99,8 +99,8 @@ const RESUMED =
   'This run was interrupted before: the calls that it made then count against its bounds.';
 
 /**
- * The calls and the cost of a list. Of several APIs those after the first are asked at most so much, as the one
- * before may know all.
+ * The calls and the cost of a list. Of several APIs those after the first are asked at most so
+ * much, as the one before may know all.
  *
  * @param dueAt how many domains each is to be asked about, without a sample
  */

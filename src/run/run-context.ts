@@ -63,7 +63,11 @@ export interface RunContext {
   readonly confirm?: ((plan: Plan) => Promise<boolean>) | undefined;
   /** The name of the changes file from run to run. @default its path */
   readonly changesId?: string | undefined;
-  /** By which a run that was killed is known when it is started again. @default the path of its list */
+  /**
+   * By which a run that was killed is known when it is started again.
+   *
+   * @default the path of its list
+   */
   readonly runName?: string | undefined;
   /** Measures its queues. @default not measured */
   readonly onQueues?: Metrics['forQueues'] | undefined;

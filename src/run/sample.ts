@@ -2,8 +2,9 @@ import type { PlannedRows } from '../collector/first-reading.ts';
 import { hasDomain, type RowIndex, viewOf } from '../collector/row-index.ts';
 
 /**
- * Takes so many domains of a list as evenly spread over it as their number allows, with all their rows.
- * A sample is run as a list of its own. It is the same each time, so that what was asked once is not asked again.
+ * Takes so many domains of a list as evenly spread over it as their number allows, with all their
+ * rows. A sample is run as a list of its own. It is the same each time, so that what was asked once
+ * is not asked again.
  */
 export async function takeSample(
   index: Pick<RowIndex, 'read'>,

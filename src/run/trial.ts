@@ -98,8 +98,8 @@ export async function runToTrial(domain: string, job: Job, outside: RunContext):
 }
 
 /**
- * Looks up the domains of a short list, or of a sample of one, and returns what came of each. A wait that
- * an earlier run was told is kept only up to `maxWait`.
+ * Looks up the domains of a short list, or of a sample of one, and returns what came of each. A
+ * wait that an earlier run was told is kept only up to `maxWait`.
  */
 export async function runToTried(input: ListInput, job: Job, outside: RunContext) {
   const closer = createCloser();

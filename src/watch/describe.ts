@@ -240,7 +240,10 @@ function timeAt(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** What is known of a run, or of a trial of one domain, without `calls`: not known is then the answer. */
+/**
+ * What is known of a run, or of a trial of one domain, without `calls`: not known is then the
+ * answer.
+ */
 type Ending = Pick<RunView, 'statuses'> &
   Partial<Pick<RunView, 'calls' | 'stopped' | 'pendingUntilMs' | 'elapsedMs' | 'sampleOf'>>;
 
@@ -401,7 +404,8 @@ export function describeWhole(of: RunView): string | undefined {
 /**
  * Between which shares that of all is, with 95 % confidence.
  *
- * @see {@link https://en.wikipedia.org/wiki/Binomial_proportion_confidence_interval Wilson's interval}
+ * @see {@link https://en.wikipedia.org/wiki/Binomial_proportion_confidence_interval Wilson's
+ *   interval}
  */
 function likelyShares(share: number, count: number): readonly [number, number] {
   const off = 1.96 ** 2 / count;

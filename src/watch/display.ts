@@ -16,7 +16,10 @@ import { describeWait, STATUSES } from './words.ts';
 
 // What somebody who started a run sees of it, or a log: input, plan, progress, and how it ended.
 
-/** Where it is shown how far a run is: the lookups, then the logos, and in the end the rows that are written. */
+/**
+ * Where it is shown how far a run is: the lookups, then the logos, and in the end the rows that are
+ * written.
+ */
 interface Surface {
   /** @param isLast whether it stays: later output then starts on a line of its own */
   readonly draw: (view: RunView, isLast?: boolean) => void;
@@ -97,7 +100,10 @@ export async function openDisplay(options: OpenDisplayOptions): Promise<RunDispl
   return createDisplay(log, isShown && isBar ? await openBlock(stream) : linesIn(log));
 }
 
-/** Shows a run in the log of a process that makes the runs of several jobs: a line of text names its job. */
+/**
+ * Shows a run in the log of a process that makes the runs of several jobs: a line of text names its
+ * job.
+ */
 export function openJobDisplay(log: Log, facts: { job: string; run: string }): RunDisplay {
   const start = log.format === 'json' ? '' : `${facts.job}: `;
   const under = log.with(facts);
@@ -109,11 +115,16 @@ export function openJobDisplay(log: Log, facts: { job: string; run: string }): R
 
 const NO_SURFACE: Surface = { draw: () => {}, clear: () => {} };
 const LINE_EVERY_MS = 5_000;
-/** While nothing goes on, such as in an outage: a log, and a mail of it, may be of a whole night. */
+/**
+ * While nothing goes on, such as in an outage: a log, and a mail of it, may be of a whole night.
+ */
 const WAITING_LINE_EVERY_MS = 600_000;
 const LONG_WAIT_MS = 60_000;
 
-/** Shows progress in a line every few seconds, and the last state at the end: for pipes, files, logs. */
+/**
+ * Shows progress in a line every few seconds, and the last state at the end: for pipes, files,
+ * logs.
+ */
 function linesIn(log: Log): Surface {
   let lastMs = performance.now();
   let wasWaiting = false;
@@ -168,7 +179,10 @@ async function openBlock(stream: NodeJS.WriteStream): Promise<Surface> {
   return { draw, clear: () => update.clear() };
 }
 
-/** `58%`, `58,120 of 100,000 rows`; while lookups are made, `3 failed`, `71 calls/s`, `held to 80/s`, … */
+/**
+ * `58%`, `58,120 of 100,000 rows`; while lookups are made, `3 failed`, `71 calls/s`, `held to
+ * 80/s`, …
+ */
 function partsOf(view: RunView) {
   const { done, total, unit, percent } = howFar(view);
   const far = [`${percent}%`, `${formatCount(done)} of ${formatCount(total)} ${unit}`];

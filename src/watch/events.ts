@@ -36,8 +36,8 @@ export type RunEvent =
       Record<'saved' | 'kept' | 'missing', number>
     >)
   /**
-   * All lookups ended, and the rows are joined and written: so many by now, said a few times a second
-   * where that takes longer than one.
+   * All lookups ended, and the rows are joined and written: so many by now, said a few times a
+   * second where that takes longer than one.
    */
   | { readonly type: 'writing'; readonly written?: number };
 

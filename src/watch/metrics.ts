@@ -117,7 +117,10 @@ export function createMetrics() {
       await Promise.all([...looks].map((look) => within(LONGEST_LOOK_MS, look(registry))));
       return await Registry.merge([registryOfNode(), registry]).metrics();
     },
-    /** Of a run, by the name of its job file or command, until the next of that name; or of a worker. */
+    /**
+     * Of a run, by the name of its job file or command, until the next of that name; or of a
+     * worker.
+     */
     forRun: (run: string, read: () => Measured): void => void runs.set(run, read),
     /** Returns a function that ends it. */
     forQueues: (read: ReadQueues): (() => void) => {
@@ -160,7 +163,10 @@ function put<T>(
 
 let ofNode: Registry | undefined;
 
-/** Memory, CPU, the lag of the event loop: once for a process, since prom-client does not stop watching. */
+/**
+ * Memory, CPU, the lag of the event loop: once for a process, since prom-client does not stop
+ * watching.
+ */
 function registryOfNode(): Registry {
   if (!ofNode) {
     ofNode = new Registry();

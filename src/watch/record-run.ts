@@ -49,7 +49,10 @@ export function recordRun({ control, ...about }: RecordRunOptions) {
       rows = createRowRecorder(layout);
       return rows;
     },
-    /** Must be called when the run is over, with what no event said; with `end`, `why` and `exitCode` where no rows were written. */
+    /**
+     * Must be called when the run is over, with what no event said; with `end`, `why` and
+     * `exitCode` where no rows were written.
+     */
     end: ({
       foundOut = [],
       ...how

@@ -15,7 +15,10 @@ export interface RowLayout {
   readonly column: RowColumn;
 }
 
-/** How many reasons are kept apart by what an API wrote; then those that are left are one of each kind. */
+/**
+ * How many reasons are kept apart by what an API wrote; then those that are left are one of each
+ * kind.
+ */
 const MOST_KNOWN = 1_000;
 const MOST_REPORTED = 40;
 const MOST_EXAMPLES = 5;

@@ -5,9 +5,9 @@ import type { RowStatus } from '../collector/joined-row.ts';
 import type { Limit } from '../worker/pace-memory.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 
-// The one picture of a run, as plain data: what the terminal draws, `--json` prints, the page and the
-// dashboard show, metrics read and a report holds. `record-run.ts` makes it from events. Times are in
-// milliseconds. The page loads this module, so that nothing of the server may be in it.
+// The one picture of a run, as plain data: what the terminal draws, `--json` prints, the page and
+// the dashboard show, metrics read and a report holds. `record-run.ts` makes it from events. Times
+// are in milliseconds. The page loads this module, so that nothing of the server may be in it.
 
 /** Of this format; members may be added without another. */
 export const VIEW_VERSION = 9;
@@ -50,7 +50,9 @@ export interface Wait {
   sinceMs?: number | undefined;
 }
 
-/** Whether no lookup can be made because of the API or the queue: how long that takes is not known. */
+/**
+ * Whether no lookup can be made because of the API or the queue: how long that takes is not known.
+ */
 export function isStalled({ why }: Wait): boolean {
   return why === 'outage' || why === 'no_worker' || why === 'queue' || why === 'redis';
 }
@@ -195,7 +197,10 @@ export interface RunView {
   callsPerSecond: number;
   /** Calls per second in the last seconds. */
   ratePerSecond: number;
-  /** What calls are held to: `limitIs` (`fixed`, `published`, `learned`, `unknown`), `limitPerSecond`, `mostAtOnce`. */
+  /**
+   * What calls are held to: `limitIs` (`fixed`, `published`, `learned`, `unknown`),
+   * `limitPerSecond`, `mostAtOnce`.
+   */
   limit?: Limit | undefined;
   /** The same in words, once the run is over. */
   pace?: string | undefined;

@@ -2,8 +2,8 @@ import type { OutcomeStatus } from '../calls/outcome.ts';
 import { formatDuration } from '../common/format.ts';
 import type { Wait } from './run-view.ts';
 
-// The words for statuses, stops and phases, said once for terminal, log, page and report. Reasons of
-// rows stand in `reasons.ts`, which the page does not load.
+// The words for statuses, stops and phases, said once for terminal, log, page and report. Reasons
+// of rows stand in `reasons.ts`, which the page does not load.
 
 export function upperFirst(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
@@ -48,7 +48,11 @@ export const ENDINGS = {
   error: 'Ended with an error',
 } as const;
 
-/** What is seen of calls that fail, by the reason. @default an answer's status, or the reason itself */
+/**
+ * What is seen of calls that fail, by the reason.
+ *
+ * @default an answer's status, or the reason itself
+ */
 const SEEN: Readonly<Record<string, string>> = {
   http_401: 'it refuses the key, 401',
   connection_refused: 'nothing listens there',

@@ -11,8 +11,8 @@ interface FirstCallsOptions {
 }
 
 /**
- * The calls until the first good answer: five domains go ahead of all others, and a run stops where they show
- * that its key, its address or its account is wrong.
+ * The calls until the first good answer: five domains go ahead of all others, and a run stops where
+ * they show that its key, its address or its account is wrong.
  *
  * ```text
  *   looking ──a good answer──▶ over
@@ -56,7 +56,9 @@ export class FirstCalls {
     return this.isOver || underWay === 0 || underWay + this.#all.size < Math.max(this.#first, MANY);
   }
 
-  /** Notes a record. Returns whether it differs from those before, so that the API is seen to work. */
+  /**
+   * Notes a record. Returns whether it differs from those before, so that the API is seen to work.
+   */
   found(meaning: Meaning, call: object): boolean | Stop {
     this.#records.add(withoutNames(meaning.likeness));
     this.#all.add(call);
@@ -120,8 +122,8 @@ function needsOf(meaning: Meaning, first: number): number {
 }
 
 /**
- * A record without the domain that was asked, times, identifiers and numbers. One that says nothing else is
- * compared as it is.
+ * A record without the domain that was asked, times, identifiers and numbers. One that says nothing
+ * else is compared as it is.
  */
 function withoutNames(record: string): string {
   const rest = record

@@ -54,12 +54,17 @@ export interface AnsweredCall {
 export interface LookupBounds extends Pick<Question, 'budget' | 'list'> {
   /** Asked before each call, which may come late. False spares the lookup. @default always true */
   readonly isWanted?: ((domain: string) => boolean) | undefined;
-  /** Its answer is withheld until others tell more, or no longer: its caller may do something else. */
+  /**
+   * Its answer is withheld until others tell more, or no longer: its caller may do something else.
+   */
   readonly onWithheld?: (isWithheld: boolean) => void;
 }
 
 const MAX_REDIRECTS = 3;
-/** A lookup is asked again without an attempt this often: with 429 at a limit hardly more than twice. */
+/**
+ * A lookup is asked again without an attempt this often: with 429 at a limit hardly more than
+ * twice.
+ */
 const MOST_AGAIN = 30;
 
 /**

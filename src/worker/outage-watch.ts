@@ -1,8 +1,9 @@
 import type { AnswerKind, AnswerKinds } from './answer-kinds.ts';
 
 /**
- * Whether all calls go wrong: a streak of bad answers that chance does not explain asks for a probe (a domain that
- * was found before), which tells. A half-open circuit breaker whose trial call is known to be good.
+ * Whether all calls go wrong: a streak of bad answers that chance does not explain asks for a probe
+ * (a domain that was found before), which tells. A half-open circuit breaker whose trial call is
+ * known to be good.
  *
  * ```text
  *   well ──an unlikely streak──────▶ suspected ──two probes fail──▶ down

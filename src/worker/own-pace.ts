@@ -92,8 +92,9 @@ export function createOwnPace(
 }
 
 /**
- * A fixed rate that an earlier process may have begun. Of one that was killed nobody knows what it made since it
- * last saved: all slots from then on count as used, and the next one comes after a whole interval.
+ * A fixed rate that an earlier process may have begun. Of one that was killed nobody knows what it
+ * made since it last saved: all slots from then on count as used, and the next one comes after a
+ * whole interval.
  */
 function resumeFixedRate(
   rate: Rate,

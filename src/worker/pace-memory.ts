@@ -4,8 +4,8 @@ import { isLimitUnsure, type Pace } from './pace.ts';
 import type { FixedRate } from './rate.ts';
 
 /**
- * What one run learned of the pace, for the next one, and what is said of it. Plain data that survives
- * JSON; its times are milliseconds since 1970, since each process has a clock of its own.
+ * What one run learned of the pace, for the next one, and what is said of it. Plain data that
+ * survives JSON; its times are milliseconds since 1970, since each process has a clock of its own.
  */
 export interface Learned {
   /** In calls per millisecond; 0 while none was found. */

@@ -18,8 +18,8 @@ export interface WorkerOptions extends LookupContext {
 }
 
 /**
- * A lookup begins when a caller is free for it; until then it is a name in its chunk. A lookup whose
- * answer is withheld until others tell more keeps no caller.
+ * A lookup begins when a caller is free for it; until then it is a name in its chunk. A lookup
+ * whose answer is withheld until others tell more keeps no caller.
  */
 export function createWorker({ concurrency, ...context }: WorkerOptions): Worker {
   /** Chunks by the lists that they are of; the list whose turn it is comes first. */

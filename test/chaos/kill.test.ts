@@ -48,8 +48,8 @@ describe('kill -9 at any moment', () => {
     });
     expect(left.sort()).toEqual(['BRANDFILL.TAG', 'closed', 'data.mdb', 'lock.mdb']);
 
-    // A call is made twice only where a kill met it under way, or its outcome just before the commit, and
-    // for a few domains of each run, to see whom a refusal is about.
+    // A call is made twice only where a kill met it under way, or its outcome just before the
+    // commit, and for a few domains of each run, to see whom a refusal is about.
     const lost = DOMAINS.map((domain) => Math.max(0, api.callsOf(domain).calls - 1)).reduce(
       (sum, calls) => sum + calls,
       0,

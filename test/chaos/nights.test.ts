@@ -9,7 +9,9 @@ import { type SeededRandom, seededRandom } from '../support/random.ts';
 
 const NIGHTS = 8;
 const DAY_MS = 24 * 60 * 60_000;
-/** Each night begins a little later, so that what is due after three days is due in the third night. */
+/**
+ * Each night begins a little later, so that what is due after three days is due in the third night.
+ */
 const LATER_MS = 60_000;
 const DUE_AFTER = { found: 3, notFound: 2 };
 const FLAGS = [
@@ -126,7 +128,8 @@ it('nights cost what is due, and tell the CRM all that it has to know', async ()
         trouble = () => undefined;
         const atCrash = asked.splice(0);
         expect((await enrich()).code).toBe(0);
-        // What was being stored at that moment may be asked again, and what waited for others to be well.
+        // What was being stored at that moment may be asked again, and what waited for others to be
+        // well.
         const again = asked.filter((domain) => atCrash.includes(domain)).length;
         expect(again).toBeLessThanOrEqual(6);
         const all = [...new Set([...atCrash, ...asked.splice(0)])].sort();

@@ -112,8 +112,8 @@ describe('a worker that is frozen past its lock', () => {
     frozen.process.kill('SIGCONT');
     await fleet.expectWhole(await ended);
     console.log(`queue-outage.test.ts: ${fleet.excessCalls()} calls again after a freeze`);
-    // The calls that it had under way, and answers that it had and could not pass on: the more, the slower
-    // the machine was when it froze.
+    // The calls that it had under way, and answers that it had and could not pass on: the more, the
+    // slower the machine was when it froze.
     expect(fleet.excessCalls()).toBeLessThanOrEqual(4 * CONCURRENCY);
   });
 });

@@ -30,7 +30,8 @@ async function openTroubled(...flags: readonly string[]): Promise<Troubled> {
   const fleet = await openFleet({
     random,
     rows: 300,
-    // The same for each call, so that no machine makes more of them in a time than can be told here.
+    // The same for each call, so that no machine makes more of them in a time than can be told
+    // here.
     api: { latencyMs: LATENCY_MS },
     trouble: () => {
       if (!trouble || left === 0) return undefined;
@@ -72,7 +73,8 @@ describe('an outage of the API', () => {
     await fleet.expectWhole(await run.ended);
     console.log(`queue-stops.test.ts: ${noticed} calls until all workers knew of the outage`);
     expect(noticed).toBeLessThan(4 * IN_FLIGHT);
-    // Each is answered before the next one comes: a slow machine only makes the time between them longer.
+    // Each is answered before the next one comes: a slow machine only makes the time between them
+    // longer.
     for (const [at, probeMs] of metMs.slice(noticed).entries()) {
       expect(probeMs - (metMs[noticed + at - 1] ?? 0)).toBeGreaterThan(0.9 * LATENCY_MS);
     }

@@ -1,4 +1,5 @@
-// What a page or a schema has to say by the code. `npx vitest run test/docs -u` writes what differs.
+// What a page or a schema has to say by the code. `npx vitest run test/docs -u` writes what
+// differs.
 
 /** A page with these parts in their places, each between comments of its name. */
 export function withParts(page: string, parts: Readonly<Record<string, string>>): string {

@@ -18,8 +18,8 @@ describe('docs/library.md', () => {
 
   beforeAll(async () => {
     sandbox = await startSandbox();
-    // Inside the project, so that the examples find their types, which are those of the source; what
-    // they run is `brandfill` as the package has it.
+    // Inside the project, so that the examples find their types, which are those of the source;
+    // what they run is `brandfill` as the package has it.
     folder = await mkdtemp(join(import.meta.dirname, '.examples-'));
     await cp(join(project, 'samples/crm-accounts.csv'), join(folder, 'accounts.csv'));
     await writeFile(join(folder, 'package.json'), '{"type":"module"}');

@@ -21,7 +21,10 @@ it.each(recipes)('%s: its lines are those of a shell', (_, lines) => {
 
 const ACCOUNTS =
   "create table accounts (id text, website text); insert into accounts values ('1', 'https://www.acme.com/about'), ('2', 'n/a');";
-/** What is run with a database of its own, if it is there: how to make the table, and how to look at the other. */
+/**
+ * What is run with a database of its own, if it is there: how to make the table, and how to look at
+ * the other.
+ */
 const TOOLS = {
   SQLite: ['sqlite3', ['crm.db'], ['crm.db']],
   DuckDB: ['duckdb', ['crm.duckdb', '-c'], ['crm.duckdb', '-csv', '-noheader', '-c']],

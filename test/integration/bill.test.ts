@@ -8,7 +8,9 @@ import { runHere, start, startHere, summaryOf } from './support/command.ts';
 import { column, openList, rowsOf } from './support/folder.ts';
 import { openStage } from './support/queue-stage.ts';
 
-/** An API that bills ten credits for a record and for saying that it is at work, and nothing else. */
+/**
+ * An API that bills ten credits for a record and for saying that it is at work, and nothing else.
+ */
 const PROFILE = `
 title: Acme
 request: { baseUrl: "http://127.0.0.1:9", path: "/b/{domain}" }
@@ -219,8 +221,8 @@ describe('over Redis', () => {
     expect(stopped).toEqual({ reason: 'max_cost' });
     const { charged } = stage.api.stats();
     expect(charged).toBeLessThanOrEqual(700);
-    // Nobody saw the answers of its calls under way, and of the last thousandths of a second; and what it
-    // held for calls that it did not make stays counted.
+    // Nobody saw the answers of its calls under way, and of the last thousandths of a second; and
+    // what it held for calls that it did not make stays counted.
     expect(Math.abs(charged - (bill?.units ?? 0))).toBeLessThanOrEqual(10 * 2 * 4);
     const rest = await enrich().ended;
     expect(rest.code, rest.stderr).toBe(0);

@@ -15,7 +15,9 @@ const random = seededRandom('collect.test.ts');
 const QUEUE = 'api.test';
 const KILLS = 3 * SEEDS;
 
-/** Puts outcomes on the stream of backfills, as a worker does: found ones, and each third one not. */
+/**
+ * Puts outcomes on the stream of backfills, as a worker does: found ones, and each third one not.
+ */
 async function send(redis: TestDatabase, from: number, count: number): Promise<void> {
   await redis.client.sadd(QUEUES_KEY, QUEUE);
   for (let at = from; at < from + count; at += 1) {

@@ -255,8 +255,9 @@ function isRefusal(status: string | undefined): boolean {
 }
 
 /**
- * No domain that was found is asked again, and a refusal twice at most to make sure: a second time where nobody else
- * was well in between. Those that failed are, by the next run, as is what an interrupted run could not tell yet.
+ * No domain that was found is asked again, and a refusal twice at most to make sure: a second time
+ * where nobody else was well in between. Those that failed are, by the next run, as is what an
+ * interrupted run could not tell yet.
  */
 function checkCalls(api: Sandbox, callsBefore: number): void {
   for (const [domain, status] of STATUS_OF) {

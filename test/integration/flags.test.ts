@@ -5,7 +5,8 @@ import { openApi, openScripted, openServer } from './support/api.ts';
 import { enrichHere, summaryOf } from './support/command.ts';
 import { column, openList, rowsOf, withoutTimes } from './support/folder.ts';
 
-// One case for each flag of enrich: that it comes to where it acts. What it does there is tested there.
+// One case for each flag of enrich: that it comes to where it acts. What it does there is tested
+// there.
 
 it('--param and --header go with every call, as often as given', async () => {
   const server = await openServer();

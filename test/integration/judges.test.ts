@@ -9,7 +9,8 @@ import { openScripted } from './support/api.ts';
 import { enrichIn } from './support/enrich.ts';
 import { type Folder, openFolder } from './support/folder.ts';
 
-// LibreOffice opens the workbooks that were written, calculates them anew, and says what is in them.
+// LibreOffice opens the workbooks that were written, calculates them anew, and says what is in
+// them.
 
 const soffice = find('soffice', 'BRANDFILL_TEST_SOFFICE');
 if (soffice === undefined) {
@@ -110,7 +111,9 @@ function enriched(name: string): string {
 
 type Sheets = Readonly<Record<string, readonly (readonly string[])[]>>;
 
-/** Opens workbooks in LibreOffice, calculates all formulas, and gives what is shown in each sheet. */
+/**
+ * Opens workbooks in LibreOffice, calculates all formulas, and gives what is shown in each sheet.
+ */
 function calculate({ path }: Folder, names: readonly string[]): Readonly<Record<string, Sheets>> {
   const profile = openFolder();
   mkdirSync(profile.at('user'));

@@ -7,7 +7,10 @@ import { shippedFolder } from './support/build.ts';
 import { start } from './support/command.ts';
 import { openList } from './support/folder.ts';
 
-/** The packages from which a command has loaded anything, as the engine's record of its scripts has it. */
+/**
+ * The packages from which a command has loaded anything, as the engine's record of its scripts has
+ * it.
+ */
 async function packagesOf(...args: readonly string[]): Promise<readonly string[]> {
   const folder = openList('domain\nacme.com\n');
   const { url } = await openApi();

@@ -54,7 +54,9 @@ function fillFolder(names: readonly string[] = NAMES): Folder {
   return folder;
 }
 
-/** Kind, mode, time and content of each thing that is in a folder, but for what Brandfill has made. */
+/**
+ * Kind, mode, time and content of each thing that is in a folder, but for what Brandfill has made.
+ */
 function lookAt(folder: Folder): Readonly<Record<string, string>> {
   const names = readdirSync(folder.path, { recursive: true, encoding: 'utf8' });
   const theirs = names.filter((name) => !MADE.test(name)).sort();

@@ -4,7 +4,9 @@ import { runHere, start } from './support/command.ts';
 import { domains, type Folder, listOf, openFolder } from './support/folder.ts';
 import { lookIntoStore } from './support/stores.ts';
 
-/** It has a burst of 50, which a run that knows nothing uses up and takes for the limit at first. */
+/**
+ * It has a burst of 50, which a run that knows nothing uses up and takes for the limit at first.
+ */
 const LIMIT = { limit: { count: 50, perMs: 1_000 }, limitHeaders: 'none' } as const;
 
 /**

@@ -46,7 +46,9 @@ describe('where a queue may be', () => {
   });
 });
 
-/** Starts a Sentinel that watches a master under the name `mymaster`, and returns a client of it. */
+/**
+ * Starts a Sentinel that watches a master under the name `mymaster`, and returns a client of it.
+ */
 async function useSentinel(master: TestRedis, password = ''): Promise<Redis> {
   const port = await freePort();
   const config = openFolder().write(

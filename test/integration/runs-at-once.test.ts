@@ -13,7 +13,10 @@ import { column, domains, listOf, openFolder, rowsOf } from './support/folder.ts
 
 const CONCURRENCY = 8;
 
-/** Lists, and runs over them that share a store. Calls are answered once the runs that matter have begun. */
+/**
+ * Lists, and runs over them that share a store. Calls are answered once the runs that matter have
+ * begun.
+ */
 async function openStage(
   lists: Readonly<Record<string, readonly string[]>>,
   api: SandboxOptions,

@@ -30,7 +30,10 @@ const kept = <T>(value: T): T =>
     ),
   ) as T;
 
-/** Where the two are not alike. Lua writes an empty list as an object; the last digit of `exp` may differ. */
+/**
+ * Where the two are not alike. Lua writes an empty list as an object; the last digit of `exp` may
+ * differ.
+ */
 function differences(one: unknown, other: unknown, where = ''): string[] {
   if (typeof one === 'number' && typeof other === 'number') {
     const isNear = Math.abs(one - other) <= 1e-12 * Math.max(1, Math.abs(other));

@@ -9,7 +9,10 @@ import { column, domains, type Folder, listOf, openList, rowsOf } from './suppor
 const NOBODY: SandboxReply = { status: 404, body: { error: 'no such company' } };
 const numberIn = (domain: string): number => Number(/\d+/.exec(domain)?.[0]);
 
-/** Three APIs with their profiles: the first knows 60 %, the second half of the rest, the third half of that. */
+/**
+ * Three APIs with their profiles: the first knows 60 %, the second half of the rest, the third half
+ * of that.
+ */
 async function openThree(rows: number, latencyMs = 0) {
   let third = 0;
   const state = { outAfter: Infinity };
@@ -69,7 +72,8 @@ describe('several APIs in one run', () => {
     state.outAfter = 100;
     const flags = ['--max-outage', '1s', '--changes', 'changes.csv', '--json'];
     const first = await runHere([...THREE, ...flags], { cwd: folder.path });
-    // Then each row has the answer of the first that knew it, and the exit code says that one stopped
+    // Then each row has the answer of the first that knew it, and the exit code says that one
+    // stopped
     expect(first.code, first.stderr).toBe(4);
     const counts = countsOf(folder);
     expect(counts).toMatchObject({ 'found one': 600, 'found two': 200 });

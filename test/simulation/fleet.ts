@@ -127,7 +127,10 @@ interface TakingOptions {
   readonly onOutcomes: (all: readonly Outcome[]) => void;
 }
 
-/** Has a worker look up what waits. Where its calls alone fail, it tries one domain and leaves the rest. */
+/**
+ * Has a worker look up what waits. Where its calls alone fail, it tries one domain and leaves the
+ * rest.
+ */
 class Taking {
   readonly #waiting: Waiting;
   readonly #options: TakingOptions;

@@ -46,7 +46,10 @@ function decideBy({ kind, count, perMs, burst }: Limit): Decide {
   return createLimiter(SANDBOX[kind as keyof typeof SANDBOX], { count, perMs }, holds);
 }
 
-/** A bucket that leaks so many calls and holds `burst` more than one. It counts in whole milliseconds. */
+/**
+ * A bucket that leaks so many calls and holds `burst` more than one. It counts in whole
+ * milliseconds.
+ */
 function leaky(perSecond: number, burst: number): Decide {
   let excess = -1;
   let lastMs = 0;
@@ -62,8 +65,8 @@ function leaky(perSecond: number, burst: number): Decide {
 }
 
 /**
- * Counters of two periods: of the one before counts as much as the last `perMs` still reach into it.
- * Refused calls count, too.
+ * Counters of two periods: of the one before counts as much as the last `perMs` still reach into
+ * it. Refused calls count, too.
  */
 function counter(count: number, perMs: number): Decide {
   let [beganMs, before, calls] = [0, 0, 0];
@@ -79,7 +82,10 @@ function counter(count: number, perMs: number): Decide {
   };
 }
 
-/** A limit that is another one from some time on, and may refuse all for a while once it refused one. */
+/**
+ * A limit that is another one from some time on, and may refuse all for a while once it refused
+ * one.
+ */
 function createLimit(limit: Limit, { atMs, factor }: NonNullable<World['change']>): Decide {
   const { begunMs = 0, penaltyMs = 0, count } = limit;
   const first = decideBy(limit);

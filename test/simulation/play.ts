@@ -21,7 +21,10 @@ export interface Score {
   readonly missing: number;
   /** Why the run stopped. */
   readonly stopped: string | undefined;
-  /** Of a run that went on: far more calls or time than could be needed, or all waited for each other. */
+  /**
+   * Of a run that went on: far more calls or time than could be needed, or all waited for each
+   * other.
+   */
   readonly how: 'done' | 'late' | 'stuck';
   /** Calls that a limit refused. */
   readonly refused: number;

@@ -2,7 +2,9 @@ import type { Score } from './play.ts';
 import type { Measure, Totals } from './targets.ts';
 import { isHopeless } from './world.ts';
 
-/** A run that is this much longer is as good: a second for the last retries, and one for the start. */
+/**
+ * A run that is this much longer is as good: a second for the last retries, and one for the start.
+ */
 const SLACK_MS = 2_000;
 const QUANTILES = { median: 0.5, '90th': 0.9, '95th': 0.95, worst: 1 };
 

@@ -13,7 +13,9 @@ import { EPOCH_MS } from './limits.ts';
 import type { VirtualClock } from './virtual-time.ts';
 import { isDuring, RETRIES, TIMEOUT_MS, type World } from './world.ts';
 
-/** The worker that a run has, with all its parts, in virtual time. Nothing else here names those. */
+/**
+ * The worker that a run has, with all its parts, in virtual time. Nothing else here names those.
+ */
 export interface Stack {
   readonly stopSwitch: StopSwitch;
   /** Looks domains up that are wanted, and hands each outcome on as it comes. */

@@ -1,7 +1,7 @@
 /**
- * The most that is true today, a little rounded, of a tenth of the worlds and of all; to be tightened
- * whenever it gets better. And what is wanted of all. Then the same of four workers that share a pace, of a
- * twentieth of the worlds and of all.
+ * The most that is true today, a little rounded, of a tenth of the worlds and of all; to be
+ * tightened whenever it gets better. And what is wanted of all. Then the same of four workers that
+ * share a pace, of a twentieth of the worlds and of all.
  */
 const MOST = {
   'time over the least, median': [1.2, 1.2, 1.2, 1.3, 1.3],

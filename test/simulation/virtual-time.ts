@@ -3,7 +3,10 @@ import type { Clock } from '../../src/worker/clock.ts';
 
 /** Time that jumps to whatever is due next: hours pass in milliseconds. It starts at 0. */
 export interface VirtualClock extends Clock {
-  /** Calls back at a time; what is due at the same time comes in the order in which it was asked for. */
+  /**
+   * Calls back at a time; what is due at the same time comes in the order in which it was asked
+   * for.
+   */
   at(timeMs: number, callback: () => void): void;
   /** The machine sleeps for so long: what would have been due meanwhile comes late. */
   jump(ms: number): void;

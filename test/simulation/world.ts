@@ -37,7 +37,11 @@ export interface World {
     /** Whether another run looks the second half up, and remembers what the first one learned. */
     readonly isNextRun: boolean;
   };
-  /** The limit that an earlier run remembered, in calls per second. @default nothing is remembered */
+  /**
+   * The limit that an earlier run remembered, in calls per second.
+   *
+   * @default nothing is remembered
+   */
   readonly remembered?: number;
   /** The user's `--rate`. @default auto */
   readonly rate?: { readonly count: number; readonly perMs: number };

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 const HALVES = { from: 0xd800, count: 0x800 };
 
 /**
- * Any character of Unicode: the same as the unit `binary` of fast-check, which takes most of a second
- * to list all million of them in each process.
+ * Any character of Unicode: the same as the unit `binary` of fast-check, which takes most of a
+ * second to list all million of them in each process.
  */
 export const anyCharacter: fc.Arbitrary<string> = fc
   .integer({ min: 0, max: 0x10_ffff - HALVES.count })

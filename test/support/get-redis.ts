@@ -42,10 +42,10 @@ export const HOW_TO_GET_REDIS = `install redis-server (Debian: apt-get install r
 or start one and name it: BRANDFILL_TEST_REDIS=redis://localhost:6379`;
 
 /**
- * Finds a Redis, or gets one, by the first of these ways that works here: one that is installed; one
- * that runs, by `BRANDFILL_TEST_REDIS`; as root, by the package manager; in a container; by a package
- * of npm. With `BRANDFILL_TEST_FRESH` it goes about it as on a new machine, and looks at neither of the
- * first two. Resolves with undefined where none works.
+ * Finds a Redis, or gets one, by the first of these ways that works here: one that is installed;
+ * one that runs, by `BRANDFILL_TEST_REDIS`; as root, by the package manager; in a container; by a
+ * package of npm. With `BRANDFILL_TEST_FRESH` it goes about it as on a new machine, and looks at
+ * neither of the first two. Resolves with undefined where none works.
  */
 export async function getRedis(): Promise<RedisSource | undefined> {
   const { BRANDFILL_TEST_FRESH: isFresh, BRANDFILL_TEST_REDIS: url } = process.env;

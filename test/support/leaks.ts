@@ -6,8 +6,8 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import { openFilesIn } from './descriptors.ts';
 
 // A test file leaves nothing behind: no timer, socket, server or process that keeps the event loop
-// going, no listener on the process, no temporary file, and none open. Test files share processes, so
-// what one leaves is a riddle in another.
+// going, no listener on the process, no temporary file, and none open. Test files share processes,
+// so what one leaves is a riddle in another.
 
 /**
  * How long what was closed may take to be gone: a connection that is being opened, until that times

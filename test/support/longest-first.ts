@@ -1,8 +1,8 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
- * Whose tests take long, mostly waiting, those first, else one file runs on when all others are done; and
- * beside them what computes all the time.
+ * Whose tests take long, mostly waiting, those first, else one file runs on when all others are
+ * done; and beside them what computes all the time.
  */
 const ORDER = [
   'integration/schedule.test',

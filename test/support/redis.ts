@@ -14,7 +14,8 @@ export {
   type TestRedisOptions,
 } from './redis-server.ts';
 
-// A test that needs a Redis asks for one here, and nowhere else: where there is none, it is left out.
+// A test that needs a Redis asks for one here, and nowhere else: where there is none, it is left
+// out.
 
 /** Counts, in database 0, those that were given to tests. */
 export const COUNTER = 'brandfill-tests';

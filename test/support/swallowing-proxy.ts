@@ -2,9 +2,9 @@ import { connect, type Socket } from 'node:net';
 import { useTcpServer } from './servers.ts';
 
 /**
- * Starts a proxy that passes bytes on to a server, until it swallows them; it is closed when the test
- * ends. A connection that has lost some is never of use again, as when a firewall has forgotten it, but
- * it is not closed either.
+ * Starts a proxy that passes bytes on to a server, until it swallows them; it is closed when the
+ * test ends. A connection that has lost some is never of use again, as when a firewall has
+ * forgotten it, but it is not closed either.
  */
 export async function openSwallowingProxy(targetPort: number) {
   const targets = new WeakMap<Socket, Socket>();

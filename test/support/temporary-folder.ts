@@ -8,8 +8,8 @@ let before: string | undefined;
 const NAME = 'bf-tests-';
 
 /**
- * Puts the temporary files of all tests into one folder, which goes away when they end. Its path is short:
- * Chromium opens a Unix socket in it, whose path may have some hundred characters.
+ * Puts the temporary files of all tests into one folder, which goes away when they end. Its path is
+ * short: Chromium opens a Unix socket in it, whose path may have some hundred characters.
  */
 export function setup(): void {
   before = process.env['TMPDIR'];

@@ -34,7 +34,8 @@ it.each([
   ['50/s', 50, 1_000],
   ['1,000/s', 1_000, 1_000],
 ])('a rate of %s is kept though its process is killed again and again', (_, count, perMs) => {
-  // Given processes that save what they know at their start and every 2 s, and are killed at any time
+  // Given processes that save what they know at their start and every 2 s, and are killed at any
+  // time
   const random = createRandom(count);
   const rate = { count, perMs };
   const gapMs = perMs / count;

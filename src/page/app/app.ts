@@ -64,7 +64,8 @@ export async function openApp(options: OpenAppOptions): Promise<App> {
   };
   return {
     routes: (app) => {
-      // Programs that look at a link before somebody opens it ask with HEAD, and must not use it up.
+      // Programs that look at a link before somebody opens it ask with HEAD, and must not use it
+      // up.
       app.get('/enter', (context) => {
         const isOpened = context.req.method === 'GET';
         return enter(context, isOpened ? (context.req.query('code') ?? '') : '');

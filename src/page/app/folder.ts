@@ -36,7 +36,8 @@ function isPrivateFolder(path: string): boolean {
 /**
  * Opens the folder of the app within one that a person names.
  *
- * @throws BrandfillError `UNWRITABLE_OUTPUT` when it cannot be made, or others can change what is in it
+ * @throws BrandfillError `UNWRITABLE_OUTPUT` when it cannot be made, or others can change what is
+ *   in it
  */
 export async function openAppFolder(named: string): Promise<AppFolder> {
   let path: string;

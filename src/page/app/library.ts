@@ -6,8 +6,8 @@ import type { RunView } from '../../watch/run-view.ts';
 import type { RunSurroundings } from '../show-run.ts';
 
 /**
- * What the app uses of the library, which shows its runs on this page and so lies above it: whoever opens
- * the app passes it.
+ * What the app uses of the library, which shows its runs on this page and so lies above it: whoever
+ * opens the app passes it.
  */
 export interface Library {
   planJob(input: string, job: Job, caller: CallerOptions): Promise<Plan>;

@@ -212,7 +212,9 @@ export async function openLists({ folder, connections, onChange }: ListsOptions)
   };
 }
 
-/** Takes all that comes even where it cannot be kept: whoever is still sending would not see why. */
+/**
+ * Takes all that comes even where it cannot be kept: whoever is still sending would not see why.
+ */
 async function receive(bytes: Readable, path: string): Promise<void> {
   const chunks = bytes.iterator({ destroyOnReturn: false });
   try {

@@ -22,7 +22,10 @@ export interface LookupsOfLists {
   readonly library: Library;
 }
 
-/** What a run of a list would do, and what it has made, for people to look at. Nothing of it is kept. */
+/**
+ * What a run of a list would do, and what it has made, for people to look at. Nothing of it is
+ * kept.
+ */
 export function createPreviews({ lists, connections, env, library }: LookupsOfLists) {
   return {
     /** What a run would do. Reads the whole list. */
@@ -84,7 +87,9 @@ function messageOf({ said, ...tried }: Tried): string {
   return said === undefined ? advice : `${advice} It says: '${said}'.`;
 }
 
-/** The columns that answers make, each with its value in every answer; the rest of them has no way. */
+/**
+ * The columns that answers make, each with its value in every answer; the rest of them has no way.
+ */
 function fieldsOf(tried: readonly Tried[]) {
   const all = tried.flatMap(({ columns }) => columns);
   const ways = new Map(
@@ -106,7 +111,10 @@ const LONGEST_VALUE = 160;
 const MOST_FIRST = 5;
 const LOOKED_FOR = [/_name$/, /_industry|_categor/, /_city$/, /_logo|_icon|_image/];
 
-/** The columns of a result that are shown first: how a row is known in the list, and what was learned. */
+/**
+ * The columns of a result that are shown first: how a row is known in the list, and what was
+ * learned.
+ */
 function firstColumns({ columns: own, column }: ListView, all: readonly string[]): number[] {
   const others = [...own.keys()].filter((at) => at !== column?.index);
   const name = others.find((at) => /name|company|firma/i.test(own[at] ?? '')) ?? others[0];

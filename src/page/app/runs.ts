@@ -10,8 +10,9 @@ import type { LookupsOfLists } from './previews.ts';
 import { onPage } from './words.ts';
 
 // A list is run in this process, by the function that the command line calls: the key is here, and
-// pausing, stopping and watching are calls and no protocol. Running it again goes on, as the same command
-// would: what was paid for is in the store within milliseconds, and outputs appear when they are whole.
+// pausing, stopping and watching are calls and no protocol. Running it again goes on, as the same
+// command would: what was paid for is in the store within milliseconds, and outputs appear when
+// they are whole.
 
 export const runRequest = z.object({
   maxCalls: z.int().positive().optional(),

@@ -15,7 +15,9 @@ interface StepProps {
   readonly children?: ComponentChildren;
 }
 
-/** Whether a step was shown before: the first one of a visit leaves the focus where a page has it. */
+/**
+ * Whether a step was shown before: the first one of a visit leaves the focus where a page has it.
+ */
 let hasBegun = false;
 
 /**
@@ -263,7 +265,9 @@ interface TableProps {
   readonly isStacked?: boolean;
 }
 
-/** A table whose first cells name the rows. It scrolls on its own where it is wider than the page. */
+/**
+ * A table whose first cells name the rows. It scrolls on its own where it is wider than the page.
+ */
 export function Table(props: TableProps): JSX.Element {
   const { caption, columns, rows, hasHeading = false, isSheet = false, isStacked } = props;
   const isNumber = (name: ComponentChildren): name is string =>

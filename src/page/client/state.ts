@@ -5,8 +5,8 @@ import type { PageState } from '../app/app.ts';
 import type { Board } from '../board.ts';
 import { type Fault, faultOf } from './api.ts';
 
-// What the server says by itself. It is the only writer of these signals, so that two tabs, and a tab
-// that comes back, show the same.
+// What the server says by itself. It is the only writer of these signals, so that two tabs, and a
+// tab that comes back, show the same.
 
 /** Of the app; a dashboard has none. */
 export type AppState = PageState['app'];

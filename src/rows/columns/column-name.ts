@@ -21,8 +21,8 @@ const ENVELOPE = /^_\w+\./;
 
 /**
  * Reads a column's name without regard to case, diacritics, punctuation, `camelCase` or
- * `snake_case`, in the languages of `column-words.json`. Its words are separated by commas, with `*` at
- * the side where they may go on.
+ * `snake_case`, in the languages of `column-words.json`. Its words are separated by commas, with
+ * `*` at the side where they may go on.
  */
 export function meaningOfName(name: string): NameMeaning {
   const own = name.slice(0, MAX_NAME_LENGTH).replace(ENVELOPE, '');

@@ -93,7 +93,10 @@ async function ask(session: LookupSession, asking: Asking): Promise<void> {
   }
 }
 
-/** So many calls go first where the API has answered before, or others did not know: all may be odd domains. */
+/**
+ * So many calls go first where the API has answered before, or others did not know: all may be odd
+ * domains.
+ */
 const FIRST_OF_ODD = 20;
 const BAD: ReadonlySet<string | undefined> = new Set(['failed', 'rejected', 'not_found']);
 
@@ -162,7 +165,9 @@ async function workThrough(session: LookupSession, working: Working): Promise<vo
   if (failure) throw failure.error;
 }
 
-/** Gives out the domains that are due, and those again that are pending, until all have an outcome. */
+/**
+ * Gives out the domains that are due, and those again that are pending, until all have an outcome.
+ */
 async function produceAll(session: LookupSession, working: Working): Promise<void> {
   const { outstanding, parking, isShared, api } = session;
   const { index, first, passes } = working;

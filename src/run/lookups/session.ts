@@ -36,8 +36,8 @@ export interface LookupParts {
 }
 
 /**
- * The lookups of a run at one API: what is outstanding, what came of it, and the stop. An outcome takes one way,
- * and is counted once, when it is stored.
+ * The lookups of a run at one API: what is outstanding, what came of it, and the stop. An outcome
+ * takes one way, and is counted once, when it is stored.
  *
  * ```text
  *   due ──given out──▶ outstanding ──outcome──▶ put into the store ──committed──▶ counted
@@ -146,7 +146,8 @@ export class LookupSession {
   }
 
   /**
-   * Does what only a store that can be written needs; its failure is no other error, but the reason of the stop.
+   * Does what only a store that can be written needs; its failure is no other error, but the reason
+   * of the stop.
    */
   async unlessUnwritable(work: () => Promise<void>): Promise<void> {
     try {
@@ -157,8 +158,9 @@ export class LookupSession {
   }
 
   /**
-   * Stops with the signal of the run, whose calls under way then get ten seconds, and with the store. Reports
-   * stops, except for errors, which are reported separately, and pauses. Returns a function that ends that.
+   * Stops with the signal of the run, whose calls under way then get ten seconds, and with the
+   * store. Reports stops, except for errors, which are reported separately, and pauses. Returns a
+   * function that ends that.
    */
   listen(): () => void {
     const { stopSwitch } = this;
@@ -195,8 +197,8 @@ export class LookupSession {
   }
 
   /**
-   * Notes how many calls all runs with the credential have made, and how many are left. A ledger that cannot be
-   * reached holds up the end of a run by two seconds at most.
+   * Notes how many calls all runs with the credential have made, and how many are left. A ledger
+   * that cannot be reached holds up the end of a run by two seconds at most.
    */
   async countCalls(ledger: CallLedger | undefined): Promise<void> {
     const limit = this.api.job.settings.maxCallsPer;
@@ -247,8 +249,8 @@ class Outstanding extends Set<string> {
 const LEAST_LOOKUPS = 200;
 
 /**
- * Stops a run when too many lookups fail. A domain that failed in the last run too is left out of the
- * share: counted as a success, it would make room for new failures.
+ * Stops a run when too many lookups fail. A domain that failed in the last run too is left out of
+ * the share: counted as a success, it would make room for new failures.
  */
 export function watchOutcomes(
   collect: Reply,

@@ -51,13 +51,15 @@ export interface FleetOptions {
   readonly redis?: TestRedisOptions;
   readonly api?: SandboxOptions;
   /**
-   * How long a worker may be silent. Short, so that a lost one is soon noticed; where none is lost, so long
-   * that a busy machine makes none look so.
+   * How long a worker may be silent. Short, so that a lost one is soon noticed; where none is lost,
+   * so long that a busy machine makes none look so.
    *
    * @default 2,000
    */
   readonly lockMs?: number;
-  /** What the API does with a call about a domain instead of answering it, while it is in trouble. */
+  /**
+   * What the API does with a call about a domain instead of answering it, while it is in trouble.
+   */
   readonly trouble?: (domain: string) => SandboxReply | undefined;
 }
 
@@ -120,8 +122,9 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
       // The first domains that are refused are asked again, to see whom that is about.
       const failures = folder.read('list.failures.csv');
       expect(withoutAttempts(failures)).toBe(withoutAttempts(list.expected.failures));
-      // A worker that was frozen may be about to remove what it noted when its run was over. Outcomes that
-      // it sends then were paid for: they stay on the stream for the next start, as long as that is kept.
+      // A worker that was frozen may be about to remove what it noted when its run was over.
+      // Outcomes that it sends then were paid for: they stay on the stream for the next start, as
+      // long as that is kept.
       await expect.poll(() => keysLeft(redis)).toEqual([]);
     },
     excessCalls: () =>
@@ -145,8 +148,8 @@ function withoutAttempts(failures: string): string {
 }
 
 /**
- * Keys that are there for good, but for those that all runs share, such as the learned pace, and for
- * how runs ended, which the dashboard shows for a day.
+ * Keys that are there for good, but for those that all runs share, such as the learned pace, and
+ * for how runs ended, which the dashboard shows for a day.
  */
 async function keysLeft(redis: TestRedis): Promise<readonly string[]> {
   const keys = (await redis.client.keys('*')).filter((key) => !SHARED_KEYS.test(key));

@@ -19,8 +19,8 @@ export async function openApi(options?: SandboxOptions): Promise<Sandbox> {
 }
 
 /**
- * Holds the calls to an API until a test has what it needs before the first answer: a second process
- * takes seconds to start on a busy machine, in which a list may be over.
+ * Holds the calls to an API until a test has what it needs before the first answer: a second
+ * process takes seconds to start on a busy machine, in which a list may be over.
  *
  * @param isHeld whether a call is held, by the path and query that it asks for
  */
@@ -56,8 +56,8 @@ export function passOn(api: Sandbox, asked: IncomingMessage, answer: ServerRespo
 }
 
 /**
- * Waits until no call is under way and none has come for a while, as after a pause: what was on its way
- * may take its time. Gives how many have come in all.
+ * Waits until no call is under way and none has come for a while, as after a pause: what was on its
+ * way may take its time. Gives how many have come in all.
  */
 export async function untilSilent(api: Sandbox, forMs = 1_000): Promise<number> {
   for (;;) {

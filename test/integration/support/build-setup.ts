@@ -17,7 +17,8 @@ export async function setup(project: TestProject): Promise<void> {
   const provideBuild = async (): Promise<void> => {
     const build = await findOrMakeBuild();
     project.provide('build', build);
-    // Commands in the process of a test have the page from here: as it is now, not as it was built last.
+    // Commands in the process of a test have the page from here: as it is now, not as it was built
+    // last.
     await cp(join(build, 'dist/client'), 'dist/client', { recursive: true });
   };
   await provideBuild();
@@ -25,9 +26,9 @@ export async function setup(project: TestProject): Promise<void> {
 }
 
 /**
- * Makes a build of the sources as they are, unless there is one: `dist` is what `npm run build` makes,
- * `packed` the same with all packages, which starts quickly. Tests start it a hundred times, and
- * through `tsx` each start would take five times as long.
+ * Makes a build of the sources as they are, unless there is one: `dist` is what `npm run build`
+ * makes, `packed` the same with all packages, which starts quickly. Tests start it a hundred times,
+ * and through `tsx` each start would take five times as long.
  *
  * @returns the folder of both, kept under a hash of what they are made of: an old one is never used
  */

@@ -32,7 +32,9 @@ const PACKED: RolldownOptions = {
   ],
 };
 
-/** Bundles the sources as the package has them, into `dist`, and with all packages, into `packed`. */
+/**
+ * Bundles the sources as the package has them, into `dist`, and with all packages, into `packed`.
+ */
 export async function bundleInto(folder: string): Promise<void> {
   for (const [name, config] of Object.entries({ dist: shipped, packed: PACKED })) {
     await build({ ...config, output: { ...OUTPUT, dir: join(folder, name) } });

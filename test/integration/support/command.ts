@@ -42,7 +42,10 @@ export interface Ended {
 /** A command that was started. */
 export interface Started {
   readonly ended: Promise<Ended>;
-  /** Resolves with standard error so far when a text is in it; rejects when the command ends without. */
+  /**
+   * Resolves with standard error so far when a text is in it; rejects when the command ends
+   * without.
+   */
   shows(text: string): Promise<string>;
   /** Sends it a signal, SIGTERM unless given, and waits for its end. */
   stop(signal?: NodeJS.Signals): Promise<Ended>;
@@ -54,8 +57,8 @@ export interface Running extends Started {
 }
 
 /**
- * The parser of HTTP is not compiled a second time, for speed that no short run gets anything of: that is
- * a fifth of what the run takes, and there are hundreds of them.
+ * The parser of HTTP is not compiled a second time, for speed that no short run gets anything of:
+ * that is a fifth of what the run takes, and there are hundreds of them.
  */
 const COMPILED_ONCE = '--wasm-tiering-budget=1000000000';
 
@@ -160,9 +163,9 @@ const commands = new Set<Place>();
 const folder = process.cwd();
 
 /**
- * Starts the command line in this process, with an environment, output and signals of its own; it is
- * stopped when the test ends. Commands at the same time have to be in one folder. What has to do with
- * standard input, being killed, or the end of a process needs the real command.
+ * Starts the command line in this process, with an environment, output and signals of its own; it
+ * is stopped when the test ends. Commands at the same time have to be in one folder. What has to do
+ * with standard input, being killed, or the end of a process needs the real command.
  */
 export function startHere(
   args: readonly string[],

@@ -8,7 +8,10 @@ export interface Enriched {
   readonly failures: string;
 }
 
-/** Enriches a list of a folder in this process, with the store in the same folder, `.brandfill` unless given. */
+/**
+ * Enriches a list of a folder in this process, with the store in the same folder, `.brandfill`
+ * unless given.
+ */
 export async function enrichIn(
   folder: Folder,
   options: Omit<EnrichOptions, 'input'> & { readonly input: string },

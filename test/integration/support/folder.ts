@@ -27,7 +27,10 @@ export function openFolder(parent: string = tmpdir()) {
       writeFileSync(at(name), content);
       return at(name);
     },
-    /** The text of a file. The times of `brand_fetched_at`, which differ from run to run, are `<time>`. */
+    /**
+     * The text of a file. The times of `brand_fetched_at`, which differ from run to run, are
+     * `<time>`.
+     */
     read: (name: string): string => withoutTimes(readFileSync(at(name), 'utf8')),
     /** Names of all files but the store, sorted. */
     names: (): string[] =>

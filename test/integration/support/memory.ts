@@ -6,8 +6,8 @@ const LOOK_EVERY_MS = 20;
 /**
  * Watches a process until it ends.
  *
- * @returns what the memory that is its own came to at most so far, in bytes; 0 where the system does
- * not tell
+ * @returns what the memory that is its own came to at most so far, in bytes; 0 where the system
+ *   does not tell
  */
 export function watchOwnMemory(child: ChildProcess): () => number {
   let peakBytes = 0;

@@ -7,7 +7,8 @@ import { openScripted, passOn } from './api.ts';
 import type { Folder } from './folder.ts';
 
 /**
- * An API that also has the pictures its answers point to: no other port of this machine is asked for any.
+ * An API that also has the pictures its answers point to: no other port of this machine is asked
+ * for any.
  *
  * @param scriptOf the answers, by domain
  * @param pictures answers what is no call

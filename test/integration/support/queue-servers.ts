@@ -4,7 +4,8 @@ import { openApi } from './api.ts';
 import { run, runHere } from './command.ts';
 import { openList } from './folder.ts';
 
-// Commands load these when they run. Compiled before, that takes none of the time in which they are to answer.
+// Commands load these when they run. Compiled before, that takes none of the time in which they are
+// to answer.
 await Promise.all([
   import('../../../src/commands/enrich.ts'),
   import('../../../src/page/show-run.ts'),

@@ -3,8 +3,8 @@ import type { Ended } from './command.ts';
 import type { Folder } from './folder.ts';
 
 /**
- * Exit 2, one sentence, with the place of an expression or where help is below it, no stack trace; what was
- * understood of the input may stand before it.
+ * Exit 2, one sentence, with the place of an expression or where help is below it, no stack trace;
+ * what was understood of the input may stand before it.
  */
 export function expectRefusal({ code, signal, stdout, stderr }: Ended, expected: RegExp): void {
   const lines = stderr

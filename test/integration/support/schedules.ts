@@ -30,11 +30,17 @@ interface SchedulesOptions {
   readonly api?: SandboxOptions;
   /** @default a database of that which all tests share */
   readonly redis?: TestDatabase;
-  /** How long a process of its own may be silent before another takes over its runs. @default a minute */
+  /**
+   * How long a process of its own may be silent before another takes over its runs.
+   *
+   * @default a minute
+   */
   readonly lockMs?: number;
 }
 
-/** A folder with job files, a Redis that keeps their schedules, and an API. All end with the test. */
+/**
+ * A folder with job files, a Redis that keeps their schedules, and an API. All end with the test.
+ */
 export async function openSchedules(options: SchedulesOptions = {}) {
   const redis = options.redis ?? (await useDatabase());
   const api = await openApi(options.api);

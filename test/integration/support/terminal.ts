@@ -24,8 +24,8 @@ export interface TerminalOptions {
 }
 
 /**
- * Whether there is a `script` that makes terminals, as util-linux has it on every Debian. Says what is
- * left out where there is none.
+ * Whether there is a `script` that makes terminals, as util-linux has it on every Debian. Says what
+ * is left out where there is none.
  */
 export function canOpenTerminal(): boolean {
   try {

@@ -73,7 +73,10 @@ export function ledgerOf(most: number, each: number | undefined = 1) {
   return { ledger, taken: () => taken };
 }
 
-/** @param own a Redis whose settings the test changes. @default a database of one that tests share */
+/**
+ * @param own a Redis whose settings the test changes.
+ * @default a database of one that tests share
+ */
 export async function openStage(own?: TestRedis): Promise<Stage> {
   const { url } = own ?? (await useDatabase());
   const notices: string[] = [];

@@ -3,7 +3,10 @@ import type { Outcome } from '../../../src/calls/outcome.ts';
 import { watchOutcomes } from '../../../src/run/lookups/session.ts';
 import { outcomeOf } from '../../store/outcomes.ts';
 
-/** Passes outcomes of a run on, and tells after how many it was stopped, and how many were collected. */
+/**
+ * Passes outcomes of a run on, and tells after how many it was stopped, and how many were
+ * collected.
+ */
 async function watch(outcomes: readonly Outcome[], failedBefore: (domain: string) => boolean) {
   let collected = 0;
   let stoppedAfter: number | undefined;
