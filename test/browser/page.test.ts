@@ -160,6 +160,22 @@ describe.skipIf(chromium === undefined)('in a browser', () => {
     await expectSound(page);
   });
 
+  it('on a phone the column that was chosen is in sight, however wide the list', async () => {
+    const api = await openApi();
+    const { page } = await openApp();
+    await page.setViewportSize(LOOKS[0].viewport);
+    const others = Array.from({ length: 12 }, (_, at) => `note ${at}`).join();
+    await giveList(
+      page,
+      api.url,
+      'wide.csv',
+      Buffer.from(`${others},Website\n${others},acme.com\n`),
+    );
+    const column = page.getByRole('button', { name: 'Website', pressed: true });
+    const { x = 0, width = 0 } = (await column.boundingBox()) ?? {};
+    expect([x >= 0, x + width <= LOOKS[0].viewport.width]).toEqual([true, true]);
+  });
+
   it('companies can be asked about again when the API refused', async () => {
     const api = await openApi({ auth: { scheme: { kind: 'bearer' }, key: 'right' } });
     const { page } = await openApp();

@@ -185,7 +185,8 @@ function ReadList({ id }: { readonly id: string }): JSX.Element {
 
 /** On a phone the chosen column may be beyond the edge. */
 function show(name: HTMLElement | null): void {
-  name?.closest('.wide')?.scrollTo({ left: name.offsetLeft - 100 });
+  const left = name?.closest('th')?.offsetLeft ?? 0;
+  name?.closest('.wide')?.scrollTo({ left: left - 100 });
 }
 
 /** The first rows, as the file has them; the name of a column is a button that chooses it. */
