@@ -154,19 +154,21 @@ function outagesWith(
   return [...outages, opened].slice(0, MOST_OUTAGES);
 }
 
-/** A shorter wait is a normal part of the work. */
+/** A shorter wait, or refusal of all calls, is a normal part of the work. */
 const SHORTEST_WAIT_MS = 1_000;
+const SHORTEST_REFUSAL_MS = 5_000;
 
 /** What keeps calls from starting. */
 function waitOf({ stall, pace, pendingWaitMs = 0 }: Partial<Progress>): Wait | undefined {
   if (stall) return stall;
   const { failing, statedMs, waitMs: leftMs = 0 } = pace ?? {};
   const { isOut = false, lastedMs = 0, reason: text } = failing ?? {};
-  if (isOut || (lastedMs >= SHORTEST_WAIT_MS && statedMs === undefined)) {
+  const isRefused = lastedMs > 0 && statedMs === undefined;
+  if (isOut || (isRefused && lastedMs >= SHORTEST_REFUSAL_MS)) {
     const sinceMs = Date.now() - lastedMs;
     return { why: isOut ? 'outage' : 'backing_off', leftMs, text, sinceMs };
   }
-  if (leftMs >= SHORTEST_WAIT_MS)
+  if (leftMs >= SHORTEST_WAIT_MS && !isRefused)
     return { why: statedMs === undefined ? 'rate' : 'stated', leftMs };
   return pendingWaitMs > 0 ? { why: 'pending', leftMs: pendingWaitMs } : undefined;
 }

@@ -118,7 +118,8 @@ describe('the picture of a run', () => {
   });
 
   it('says nothing where they do not wait, or in a short pause', () => {
-    expect([waitOf({}), waitOf(failed(0, false, '', 900))]).toEqual([undefined, undefined]);
+    const short = failed(2_000, false, 'http_429', 4_900);
+    expect([waitOf({}), waitOf(short)]).toEqual([undefined, undefined]);
   });
 
   const of = (some: Partial<typeof ENDED.statuses>) => ({ ...createStatusCounts(), ...some });
