@@ -1,5 +1,5 @@
-import type { Command } from '../commands/command.ts';
 import { LIST_FILE } from '../rows/list-formats.ts';
+import type { Command } from './commands/command.ts';
 
 /** A command, in the words of its help. Its code and options are loaded when it is called. */
 export interface ListedCommand {
@@ -38,7 +38,7 @@ export const COMMANDS: readonly ListedCommand[] = [
     name: 'app',
     description: 'open a page in the browser that does all of this, for people without a terminal',
     examples: ['app', 'app --dir /srv/lists --listen 0.0.0.0:8090'],
-    load: async () => (await import('../commands/app.ts')).app,
+    load: async () => (await import('./commands/app.ts')).app,
   },
   {
     name: 'enrich',
@@ -48,14 +48,14 @@ export const COMMANDS: readonly ListedCommand[] = [
       'enrich accounts.csv --base-url https://api.example.com --auth bearer --dry-run',
       "enrich leads.xlsx --api brandfetch --fields 'name=name,city=location.city'",
     ],
-    load: async () => (await import('../commands/enrich.ts')).enrichCommand,
+    load: async () => (await import('./commands/enrich.ts')).enrichCommand,
   },
   {
     name: 'run',
     argument: ['<file>', 'job file, such as jobs/nightly-crm.yaml'],
     description: 'enrich a list as described in a job file; options override the file',
     examples: ['run jobs/nightly-crm.yaml', 'run jobs/nightly-crm.yaml --dry-run'],
-    load: async () => (await import('../commands/run.ts')).run,
+    load: async () => (await import('./commands/run.ts')).run,
   },
   {
     name: 'schedule',
@@ -68,7 +68,7 @@ export const COMMANDS: readonly ListedCommand[] = [
       'schedule jobs/*.yaml --queue redis://localhost:6379/0',
       'schedule --list --queue redis://localhost:6379/0',
     ],
-    load: async () => (await import('../commands/schedule.ts')).schedule,
+    load: async () => (await import('./commands/schedule.ts')).schedule,
   },
   {
     name: 'try',
@@ -78,7 +78,7 @@ export const COMMANDS: readonly ListedCommand[] = [
       'try acme.com --base-url https://api.example.com --auth bearer',
       'try acme.com --api brandfetch --explain',
     ],
-    load: async () => (await import('../commands/try.ts')).tryCommand,
+    load: async () => (await import('./commands/try.ts')).tryCommand,
   },
   {
     name: 'worker',
@@ -87,7 +87,7 @@ export const COMMANDS: readonly ListedCommand[] = [
       'worker --queue redis://localhost:6379/0 --api brandfetch',
       'worker --queue redis://localhost:6379/0 --base-url https://api.example.com --rate 50/s',
     ],
-    load: async () => (await import('../commands/worker.ts')).worker,
+    load: async () => (await import('./commands/worker.ts')).worker,
   },
   {
     name: 'add',
@@ -97,7 +97,7 @@ export const COMMANDS: readonly ListedCommand[] = [
       'add backlog.csv --queue redis://localhost:6379/0 --api brandfetch',
       'add new.jsonl --queue redis://localhost:6379/0 --base-url https://api.example.com',
     ],
-    load: async () => (await import('../commands/add.ts')).add,
+    load: async () => (await import('./commands/add.ts')).add,
   },
   {
     name: 'collect',
@@ -106,7 +106,7 @@ export const COMMANDS: readonly ListedCommand[] = [
       'collect --queue redis://localhost:6379/0 --out-dir out',
       'collect --queue redis://localhost:6379/0 --out-dir out --log-format json',
     ],
-    load: async () => (await import('../commands/collect.ts')).collect,
+    load: async () => (await import('./commands/collect.ts')).collect,
   },
   {
     name: 'dashboard',
@@ -115,7 +115,7 @@ export const COMMANDS: readonly ListedCommand[] = [
       'dashboard --queue redis://localhost:6379/0',
       'dashboard --queue redis://localhost:6379/0 --listen 0.0.0.0:8081',
     ],
-    load: async () => (await import('../commands/dashboard.ts')).dashboard,
+    load: async () => (await import('./commands/dashboard.ts')).dashboard,
   },
   {
     name: 'store',
@@ -126,7 +126,7 @@ export const COMMANDS: readonly ListedCommand[] = [
     name: 'store stats',
     description: 'show what the store holds: APIs, outcomes, size',
     examples: ['store stats', 'store stats --store /var/lib/brandfill --json'],
-    load: async () => (await import('../commands/store.ts')).stats,
+    load: async () => (await import('./commands/store.ts')).stats,
   },
   {
     name: 'store get',
@@ -136,7 +136,7 @@ export const COMMANDS: readonly ListedCommand[] = [
       'store get acme.com',
       'store get https://www.acme.com/about --store /var/lib/brandfill',
     ],
-    load: async () => (await import('../commands/store.ts')).get,
+    load: async () => (await import('./commands/store.ts')).get,
   },
   {
     name: 'store export',
@@ -145,7 +145,7 @@ export const COMMANDS: readonly ListedCommand[] = [
       'store export > answers.jsonl',
       'store export --store /var/lib/brandfill | gzip > answers.jsonl.gz',
     ],
-    load: async () => (await import('../commands/store.ts')).exportAll,
+    load: async () => (await import('./commands/store.ts')).exportAll,
   },
   {
     name: 'store import',
@@ -153,7 +153,7 @@ export const COMMANDS: readonly ListedCommand[] = [
     description:
       'import exported outcomes; those in the store stay unless the imported one is newer',
     examples: ['store import answers.jsonl', 'store import - < answers.jsonl'],
-    load: async () => (await import('../commands/store.ts')).importFrom,
+    load: async () => (await import('./commands/store.ts')).importFrom,
   },
   {
     name: 'store prune',
@@ -162,7 +162,7 @@ export const COMMANDS: readonly ListedCommand[] = [
       'store prune --older-than 180d',
       'store prune --older-than 2y --store /var/lib/brandfill',
     ],
-    load: async () => (await import('../commands/store.ts')).prune,
+    load: async () => (await import('./commands/store.ts')).prune,
   },
   {
     name: 'store delete',
@@ -172,7 +172,7 @@ export const COMMANDS: readonly ListedCommand[] = [
       'store delete acme.com',
       'store delete acme.com globex.com --store /var/lib/brandfill',
     ],
-    load: async () => (await import('../commands/store.ts')).remove,
+    load: async () => (await import('./commands/store.ts')).remove,
   },
   {
     name: 'api',
@@ -183,21 +183,21 @@ export const COMMANDS: readonly ListedCommand[] = [
     name: 'api list',
     description: 'list the profiles that come with Brandfill',
     examples: ['api list', 'api list | grep logo'],
-    load: async () => (await import('../commands/api.ts')).list,
+    load: async () => (await import('./commands/api.ts')).list,
   },
   {
     name: 'api show',
     argument: ['<name>', 'name of a profile, or its file'],
     description: 'print a profile, to read it or to make your own of it',
     examples: ['api show brandfetch', 'api show brandfetch > acme.yaml'],
-    load: async () => (await import('../commands/api.ts')).show,
+    load: async () => (await import('./commands/api.ts')).show,
   },
   {
     name: 'api check',
     argument: ['<file>', 'file of a profile, or its name'],
     description: 'check a profile: its keys and expressions, what its samples mean',
     examples: ['api check ./acme.yaml', 'api check brandfetch'],
-    load: async () => (await import('../commands/api.ts')).check,
+    load: async () => (await import('./commands/api.ts')).check,
   },
   {
     name: 'sandbox',
@@ -206,6 +206,6 @@ export const COMMANDS: readonly ListedCommand[] = [
       'sandbox --limit 50/s --errors 2% --not-found 10%',
       'sandbox --port 0 --auth bearer --key rehearsal',
     ],
-    load: async () => (await import('../commands/sandbox.ts')).sandbox,
+    load: async () => (await import('./commands/sandbox.ts')).sandbox,
   },
 ];

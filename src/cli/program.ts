@@ -1,9 +1,9 @@
 import { Command, Option } from 'commander';
-import type { ProcessContext } from '../commands/command.ts';
 import { BrandfillError } from '../common/errors.ts';
 import { withoutSecrets } from '../common/secrets.ts';
 import { findNearest, shellWord } from '../common/text.ts';
 import { readVersion } from '../version.ts';
+import type { ProcessContext } from './commands/command.ts';
 import { COMMANDS, EXAMPLES, EXIT_CODES, type ListedCommand } from './commands.ts';
 
 /** The process that runs the command line. */

@@ -12,7 +12,7 @@ import {
   readLeft,
   startLedgers,
 } from './bounds.ts';
-import type { LogosOfRun } from './logos.ts';
+import type { LogosOfRun } from './logos/logos.ts';
 import type { Asking } from './lookups/ask-api.ts';
 import { startReportingProgress } from './lookups/progress.ts';
 import { LookupSession } from './lookups/session.ts';
@@ -168,7 +168,7 @@ async function openLogos(
 ): Promise<LogosOfRun | undefined> {
   const { logos: folder, logoField: field } = list.job.settings;
   if (folder === undefined || field === undefined) return undefined;
-  const { openLogosOf } = await import('./logos.ts');
+  const { openLogosOf } = await import('./logos/logos.ts');
   return await openLogosOf(list, planned, { folder, field, outFolder });
 }
 

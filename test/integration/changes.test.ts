@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
-import { runJob } from '../../src/commands/run.ts';
+import { runJob } from '../../src/cli/commands/run.ts';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { openApi } from './support/api.ts';
 import { enrichHere, start } from './support/command.ts';

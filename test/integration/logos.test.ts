@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { PLAIN_SVG, PNG } from '../logos/pictures.ts';
+import { PLAIN_SVG, PNG } from '../run/logos/pictures.ts';
 import { openApi, openServer } from './support/api.ts';
 import { enrichHere, runHere, start, summaryOf } from './support/command.ts';
 import { column, listOf, openFolder, openList, rowsOf } from './support/folder.ts';

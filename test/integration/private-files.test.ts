@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { PNG } from '../logos/pictures.ts';
+import { PNG } from '../run/logos/pictures.ts';
 import { homeOf } from '../store/homes.ts';
 import { openStore, outcomeOf } from '../store/outcomes.ts';
 import { isLeftOut } from '../support/left-out.ts';

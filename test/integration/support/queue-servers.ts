@@ -7,10 +7,10 @@ import { openList } from './folder.ts';
 // Commands load these when they run. Compiled before, that takes none of the time in which they are
 // to answer.
 await Promise.all([
-  import('../../../src/commands/enrich.ts'),
+  import('../../../src/cli/commands/enrich.ts'),
   import('../../../src/page/show-run.ts'),
   import('../../../src/queue/index.ts'),
-  import('../../../src/commands/worker.ts'),
+  import('../../../src/cli/commands/worker.ts'),
 ]);
 
 /** A password that no message may show. */

@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { dirname, resolve } from 'node:path';
-import { describeSystemError } from '../common/errors.ts';
-import { formatDuration } from '../common/format.ts';
-import { redactDeep, withoutCredentials } from '../common/secrets.ts';
-import type { Environment, OnFinish } from '../options/job-file.ts';
-import { describeEnd, WITHOUT_ROWS } from '../watch/describe.ts';
-import { inBrief, type RunView } from '../watch/run-view.ts';
+import { describeSystemError } from '../../common/errors.ts';
+import { formatDuration } from '../../common/format.ts';
+import { redactDeep, withoutCredentials } from '../../common/secrets.ts';
+import type { Environment, OnFinish } from '../../options/job-file.ts';
+import { describeEnd, WITHOUT_ROWS } from '../../watch/describe.ts';
+import { inBrief, type RunView } from '../../watch/run-view.ts';
 
 /** How a run of a job ended. */
 export interface FinishedRun {

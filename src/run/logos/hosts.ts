@@ -1,5 +1,5 @@
 import fastq from 'fastq';
-import { aboutOf } from '../common/reasons.ts';
+import { aboutOf } from '../../common/reasons.ts';
 import type { Fetched } from './fetch-picture.ts';
 
 export interface HostOptions {

@@ -2,9 +2,13 @@ import { getEventListeners } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { type FinishedRun, type NotifyContext, notify } from '../../src/commands/on-finish.ts';
-import type { OnFinish } from '../../src/options/job-file.ts';
-import { useTempFolder } from '../support/temp-folder.ts';
+import {
+  type FinishedRun,
+  type NotifyContext,
+  notify,
+} from '../../../src/cli/commands/on-finish.ts';
+import type { OnFinish } from '../../../src/options/job-file.ts';
+import { useTempFolder } from '../../support/temp-folder.ts';
 
 /** Tells of a failed run, in a folder of its own; gives what was said of that. */
 async function tell(

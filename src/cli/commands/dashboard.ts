@@ -1,7 +1,7 @@
-import { aborted } from '../common/lifetime.ts';
-import { listen } from '../options/kinds.ts';
-import { option, under } from '../options/option.ts';
-import { flagOf, QUEUE_OPTIONS, STATUS_OPTIONS } from '../options/options.ts';
+import { aborted } from '../../common/lifetime.ts';
+import { listen } from '../../options/kinds.ts';
+import { option, under } from '../../options/option.ts';
+import { flagOf, QUEUE_OPTIONS, STATUS_OPTIONS } from '../../options/options.ts';
 import { defineCommand, LOG_OPTIONS } from './command.ts';
 import { serveQueue } from './with-queue.ts';
 
@@ -20,12 +20,12 @@ const DASHBOARD_OPTIONS = {
 /** `brandfill dashboard`: shows all runs, workers and schedules of a queue on a page. */
 export const dashboard = defineCommand(DASHBOARD_OPTIONS, async (call) => {
   const { listen, allowHost } = call.settings;
-  const { readToken } = await import('../page/access.ts');
+  const { readToken } = await import('../../page/access.ts');
   const token = readToken({ token: undefined, env: process.env }, listen);
   await serveQueue(call, async ({ redis, closer, signal, say }) => {
-    const { createDashboard } = await import('../page/dashboard.ts');
-    const { showQueue } = await import('../page/queue-board.ts');
-    const { openListener } = await import('../page/listener.ts');
+    const { createDashboard } = await import('../../page/dashboard.ts');
+    const { showQueue } = await import('../../page/queue-board.ts');
+    const { openListener } = await import('../../page/listener.ts');
     const shown = await createDashboard({
       source: showQueue(redis),
       token,

@@ -6,9 +6,9 @@ import {
   type Fetched,
   isPublicAddress,
   type PictureFetcherOptions,
-} from '../../src/logos/fetch-picture.ts';
-import { findLogoUrl } from '../../src/logos/logo-url.ts';
-import { UNKNOWN_HOST, useHttpServer, useTcpServer } from '../support/servers.ts';
+} from '../../../src/run/logos/fetch-picture.ts';
+import { findLogoUrl } from '../../../src/run/logos/logo-url.ts';
+import { UNKNOWN_HOST, useHttpServer, useTcpServer } from '../../support/servers.ts';
 import { GIF, PLAIN_SVG, PNG } from './pictures.ts';
 
 /** A fetcher to which 127.0.0.1 is a public address, and all others are not. */

@@ -1,8 +1,8 @@
-import { countOf, formatCount } from '../common/format.ts';
-import { aborted, within } from '../common/lifetime.ts';
-import { file } from '../options/kinds.ts';
-import { option, under } from '../options/option.ts';
-import { flagOf, QUEUE_OPTIONS, STATUS_OPTIONS } from '../options/options.ts';
+import { countOf, formatCount } from '../../common/format.ts';
+import { aborted, within } from '../../common/lifetime.ts';
+import { file } from '../../options/kinds.ts';
+import { option, under } from '../../options/option.ts';
+import { flagOf, QUEUE_OPTIONS, STATUS_OPTIONS } from '../../options/options.ts';
 import { defineCommand, LOG_OPTIONS } from './command.ts';
 import { type QueueService, serveQueue } from './with-queue.ts';
 
@@ -53,7 +53,7 @@ async function collectInto(
 ): Promise<void> {
   const failed = new AbortController();
   const onFailure = (error: unknown): void => failed.abort(error);
-  const { openCollectFiles } = await import('../queue/collect-files.ts');
+  const { openCollectFiles } = await import('../../queue/collect-files.ts');
   const flag = flagOf('outDir');
   const files = closer.add(
     await openCollectFiles({ folder, flag, now: Date.now, onNotice, signal }),

@@ -1,6 +1,6 @@
-import { enrichJob, planJob } from '../api/enrich.ts';
-import { inFlags, OPTIONS } from '../options/options.ts';
-import { toJob } from '../profile/job.ts';
+import { enrichJob, planJob } from '../../api/enrich.ts';
+import { inFlags, OPTIONS } from '../../options/options.ts';
+import { toJob } from '../../profile/job.ts';
 import { defineCommand } from './command.ts';
 import { refuseRowsBesideJson, START_OPTIONS, watchRun } from './watch-run.ts';
 

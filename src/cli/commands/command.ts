@@ -1,11 +1,11 @@
-import { EXIT } from '../common/errors.ts';
-import { withoutSecrets } from '../common/secrets.ts';
-import { printable, printableLines } from '../common/text.ts';
-import { oneOf } from '../options/kinds.ts';
-import { type Options, option, type SettingsOf, under } from '../options/option.ts';
-import { inFlags } from '../options/options.ts';
-import { type ProfiledSettings, readWithProfile } from '../profile/job.ts';
-import { chooseFormat, type Log, type LogFields, openLog } from '../watch/log.ts';
+import { EXIT } from '../../common/errors.ts';
+import { withoutSecrets } from '../../common/secrets.ts';
+import { printable, printableLines } from '../../common/text.ts';
+import { oneOf } from '../../options/kinds.ts';
+import { type Options, option, type SettingsOf, under } from '../../options/option.ts';
+import { inFlags } from '../../options/options.ts';
+import { type ProfiledSettings, readWithProfile } from '../../profile/job.ts';
+import { chooseFormat, type Log, type LogFields, openLog } from '../../watch/log.ts';
 
 /** The process that runs a command, as far as commands need it. */
 export interface ProcessContext {

@@ -1,19 +1,19 @@
 import { relative, resolve, sep } from 'node:path';
-import { findJsonObject } from '../brand/json-object.ts';
-import { createRowAnswers, headAt } from '../collector/asked-apis.ts';
-import type { Field } from '../collector/fields/fields.ts';
-import { hasValues } from '../collector/joined-row.ts';
-import type { OutputColumn } from '../collector/output/output-columns.ts';
-import { hasDomain } from '../collector/row-index.ts';
-import { recordOf } from '../collector/second-reading.ts';
-import type { RunControl } from '../common/run-control.ts';
-import { createPictureFetcher, type PictureFetcher } from '../logos/fetch-picture.ts';
-import { openPictureFolder, type PictureFolder } from '../logos/picture-folder.ts';
-import { type LogoCounts, saveLogos } from '../logos/save-logos.ts';
-import { PROGRESS_MS } from '../watch/events.ts';
-import type { OpenedList } from './open.ts';
-import type { PlannedList } from './plan.ts';
-import { notify } from './run-context.ts';
+import { findJsonObject } from '../../brand/json-object.ts';
+import { createRowAnswers, headAt } from '../../collector/asked-apis.ts';
+import type { Field } from '../../collector/fields/fields.ts';
+import { hasValues } from '../../collector/joined-row.ts';
+import type { OutputColumn } from '../../collector/output/output-columns.ts';
+import { hasDomain } from '../../collector/row-index.ts';
+import { recordOf } from '../../collector/second-reading.ts';
+import type { RunControl } from '../../common/run-control.ts';
+import { PROGRESS_MS } from '../../watch/events.ts';
+import type { OpenedList } from '../open.ts';
+import type { PlannedList } from '../plan.ts';
+import { notify } from '../run-context.ts';
+import { createPictureFetcher, type PictureFetcher } from './fetch-picture.ts';
+import { openPictureFolder, type PictureFolder } from './picture-folder.ts';
+import { type LogoCounts, saveLogos } from './save-logos.ts';
 
 /** The logos of a run. */
 export type LogosOfRun = Awaited<ReturnType<typeof openLogosOf>>;

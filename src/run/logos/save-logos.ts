@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { findJsonObject, type JsonObject } from '../brand/json-object.ts';
-import { aboutOf } from '../common/reasons.ts';
-import type { LogoNote, LogoNotes, SavedLogo } from '../store/notes.ts';
+import { findJsonObject, type JsonObject } from '../../brand/json-object.ts';
+import { aboutOf } from '../../common/reasons.ts';
+import type { LogoNote, LogoNotes, SavedLogo } from '../../store/notes.ts';
 import type { Fetched, PictureFetcher } from './fetch-picture.ts';
 import { createHosts, type HostOptions, isHostTrouble } from './hosts.ts';
 import { findLogoUrl } from './logo-url.ts';

@@ -5,7 +5,7 @@ import { fileTypeFromBuffer } from 'file-type';
 import ipaddr from 'ipaddr.js';
 import { SaxesParser } from 'saxes';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
-import { describeNetworkError } from '../brand/network-error.ts';
+import { describeNetworkError } from '../../brand/network-error.ts';
 import { checkLogoUrl } from './logo-url.ts';
 
 /** A picture, or why there is none. */

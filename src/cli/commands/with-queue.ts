@@ -1,11 +1,11 @@
-import type { OnNotice } from '../common/errors.ts';
-import { type Closer, createCloser } from '../common/lifetime.ts';
-import type { SettingsOf } from '../options/option.ts';
-import { flagOf, type StatusSettings } from '../options/options.ts';
-import { openStatus, type Status } from '../page/status.ts';
-import type { RedisServer } from '../queue/redis.ts';
-import { toQueueError } from '../queue/redis-errors.ts';
-import type { Log } from '../watch/log.ts';
+import type { OnNotice } from '../../common/errors.ts';
+import { type Closer, createCloser } from '../../common/lifetime.ts';
+import type { SettingsOf } from '../../options/option.ts';
+import { flagOf, type StatusSettings } from '../../options/options.ts';
+import { openStatus, type Status } from '../../page/status.ts';
+import type { RedisServer } from '../../queue/redis.ts';
+import { toQueueError } from '../../queue/redis-errors.ts';
+import type { Log } from '../../watch/log.ts';
 import { type Call, type LOG_OPTIONS, openCommandLog, untilInterrupted } from './command.ts';
 
 interface WithQueueOptions {
@@ -20,7 +20,7 @@ interface WithQueueOptions {
 /** What a command over a queue works with. */
 export interface QueueWork {
   /** Loaded here, so that an error in the options need not wait for it. */
-  readonly queue: typeof import('../queue/index.ts');
+  readonly queue: typeof import('../../queue/index.ts');
   readonly redis: RedisServer;
   readonly status: Status | undefined;
   readonly closer: Closer;
@@ -32,7 +32,7 @@ export async function withQueue<T>(
   work: (service: QueueWork) => Promise<T>,
 ): Promise<T> {
   const { queue: url, ...own } = settings;
-  const queue = await import('../queue/index.ts');
+  const queue = await import('../../queue/index.ts');
   const closer = createCloser();
   try {
     const about = { settings: own, label: flagOf('allowHost'), onNotice };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { describeSchedules } from '../../src/commands/schedule.ts';
-import type { ScheduledJob, ScheduledResult } from '../../src/queue/schedules.ts';
+import { describeSchedules } from '../../../src/cli/commands/schedule.ts';
+import type { ScheduledJob, ScheduledResult } from '../../../src/queue/schedules.ts';
 
 const RESULT: ScheduledResult = {
   startedAt: '2026-11-21T01:30:00.042Z',

@@ -1,16 +1,16 @@
 import { once } from 'node:events';
-import { BrandfillError, describeSystemError, EXIT, systemErrorCode } from '../common/errors.ts';
-import { openToRead } from '../common/files.ts';
-import { countOf, formatCount, formatSize } from '../common/format.ts';
-import { printable } from '../common/text.ts';
-import { anyDuration, flag } from '../options/kinds.ts';
-import { option, refusal, required, under } from '../options/option.ts';
-import { STORE_OPTIONS } from '../options/options.ts';
-import { normalizeDomain } from '../rows/domain/domain.ts';
-import { linesOf } from '../rows/source.ts';
-import { openDatabase, type StoreDatabase } from '../store/database.ts';
-import { orDamage } from '../store/failures.ts';
-import { isStoreIn } from '../store/store-files.ts';
+import { BrandfillError, describeSystemError, EXIT, systemErrorCode } from '../../common/errors.ts';
+import { openToRead } from '../../common/files.ts';
+import { countOf, formatCount, formatSize } from '../../common/format.ts';
+import { printable } from '../../common/text.ts';
+import { anyDuration, flag } from '../../options/kinds.ts';
+import { option, refusal, required, under } from '../../options/option.ts';
+import { STORE_OPTIONS } from '../../options/options.ts';
+import { normalizeDomain } from '../../rows/domain/domain.ts';
+import { linesOf } from '../../rows/source.ts';
+import { openDatabase, type StoreDatabase } from '../../store/database.ts';
+import { orDamage } from '../../store/failures.ts';
+import { isStoreIn } from '../../store/store-files.ts';
 import {
   type ApiStats,
   countStore,
@@ -24,7 +24,7 @@ import {
   readEntries,
   type StoreStats,
   type TravellingOutcome,
-} from '../store/upkeep.ts';
+} from '../../store/upkeep.ts';
 import { defineCommand, print, say } from './command.ts';
 
 // The commands that look after a store.

@@ -1,18 +1,18 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
-import type { AuthScheme } from '../brand/credential.ts';
-import { endSentence } from '../common/errors.ts';
-import { openToRead } from '../common/files.ts';
-import { aborted } from '../common/lifetime.ts';
-import * as kinds from '../options/kinds.ts';
-import { kind, option, refusal, refusing, under } from '../options/option.ts';
-import { playProfile } from '../profile/play.ts';
-import { readProfile } from '../profile/read-profile.ts';
-import type { SandboxAuth } from '../sandbox/auth.ts';
-import { LIMIT_HEADERS } from '../sandbox/limiter.ts';
-import type { SandboxOptions } from '../sandbox/options.ts';
-import { startSandbox } from '../sandbox/server.ts';
+import type { AuthScheme } from '../../brand/credential.ts';
+import { endSentence } from '../../common/errors.ts';
+import { openToRead } from '../../common/files.ts';
+import { aborted } from '../../common/lifetime.ts';
+import * as kinds from '../../options/kinds.ts';
+import { kind, option, refusal, refusing, under } from '../../options/option.ts';
+import { playProfile } from '../../profile/play.ts';
+import { readProfile } from '../../profile/read-profile.ts';
+import type { SandboxAuth } from '../../sandbox/auth.ts';
+import { LIMIT_HEADERS } from '../../sandbox/limiter.ts';
+import type { SandboxOptions } from '../../sandbox/options.ts';
+import { startSandbox } from '../../sandbox/server.ts';
 import { defineCommand, print, untilInterrupted } from './command.ts';
 
 const latency = kind(

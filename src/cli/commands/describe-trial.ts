@@ -1,11 +1,11 @@
-import { countOf, formatDuration, formatUnits } from '../common/format.ts';
-import { sentenceOn } from '../common/reasons.ts';
-import { printable, printableLines, shortenTo } from '../common/text.ts';
-import { textOfCell } from '../rows/csv/csv-writer.ts';
-import type { Trial } from '../run/trial.ts';
-import { describeStop } from '../watch/describe.ts';
-import { adviseOn } from '../watch/reasons.ts';
-import { STATUSES } from '../watch/words.ts';
+import { countOf, formatDuration, formatUnits } from '../../common/format.ts';
+import { sentenceOn } from '../../common/reasons.ts';
+import { printable, printableLines, shortenTo } from '../../common/text.ts';
+import { textOfCell } from '../../rows/csv/csv-writer.ts';
+import type { Trial } from '../../run/trial.ts';
+import { describeStop } from '../../watch/describe.ts';
+import { adviseOn } from '../../watch/reasons.ts';
+import { STATUSES } from '../../watch/words.ts';
 
 const MOST_LINES = 40;
 const LONGEST_CELL = 60;

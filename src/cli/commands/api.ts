@@ -1,8 +1,8 @@
-import { isStandard, STANDARD_NAMES } from '../collector/fields/standard.ts';
-import { countOf } from '../common/format.ts';
-import { refusing } from '../options/option.ts';
-import { readProfile, readProfileText, shippedProfiles } from '../profile/read-profile.ts';
-import { judgeSample } from '../profile/samples.ts';
+import { isStandard, STANDARD_NAMES } from '../../collector/fields/standard.ts';
+import { countOf } from '../../common/format.ts';
+import { refusing } from '../../options/option.ts';
+import { readProfile, readProfileText, shippedProfiles } from '../../profile/read-profile.ts';
+import { judgeSample } from '../../profile/samples.ts';
 import { defineCommand, print } from './command.ts';
 
 /** `brandfill api list` */

@@ -9,11 +9,11 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Fetched } from '../../src/logos/fetch-picture.ts';
-import { openPictureFolder, pictureFileOf } from '../../src/logos/picture-folder.ts';
-import { saveLogos } from '../../src/logos/save-logos.ts';
-import { openStore } from '../store/outcomes.ts';
-import { useTempFolder } from '../support/temp-folder.ts';
+import type { Fetched } from '../../../src/run/logos/fetch-picture.ts';
+import { openPictureFolder, pictureFileOf } from '../../../src/run/logos/picture-folder.ts';
+import { saveLogos } from '../../../src/run/logos/save-logos.ts';
+import { openStore } from '../../store/outcomes.ts';
+import { useTempFolder } from '../../support/temp-folder.ts';
 import { PLAIN_SVG, PNG } from './pictures.ts';
 
 const PICTURE: Fetched = { kind: 'png', bytes: PNG };

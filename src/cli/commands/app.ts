@@ -3,17 +3,17 @@ import { createHash, randomBytes } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { BrandfillError } from '../common/errors.ts';
-import { PRIVATE } from '../common/files.ts';
-import { aborted, type Closable, type Closer, createCloser } from '../common/lifetime.ts';
-import { keepSecret } from '../common/secrets.ts';
-import { file, flag, listen } from '../options/kinds.ts';
-import { option, refusal, type SettingsOf, under } from '../options/option.ts';
-import { flagOf, STATUS_OPTIONS } from '../options/options.ts';
-import type { WayIn } from '../page/app/app.ts';
-import type { AppFolder } from '../page/app/folder.ts';
-import type { Routes } from '../page/listener.ts';
-import { own } from '../store/owner.ts';
+import { BrandfillError } from '../../common/errors.ts';
+import { PRIVATE } from '../../common/files.ts';
+import { aborted, type Closable, type Closer, createCloser } from '../../common/lifetime.ts';
+import { keepSecret } from '../../common/secrets.ts';
+import { file, flag, listen } from '../../options/kinds.ts';
+import { option, refusal, type SettingsOf, under } from '../../options/option.ts';
+import { flagOf, STATUS_OPTIONS } from '../../options/options.ts';
+import type { WayIn } from '../../page/app/app.ts';
+import type { AppFolder } from '../../page/app/folder.ts';
+import type { Routes } from '../../page/listener.ts';
+import { own } from '../../store/owner.ts';
 import { defineCommand, say, untilInterrupted } from './command.ts';
 
 const APP_OPTIONS = {
@@ -46,7 +46,7 @@ const NOTE = 'app.json';
  * another process has the app of this folder, that one is asked for a new address instead.
  */
 export const app = defineCommand(APP_OPTIONS, async ({ settings, context }) => {
-  const { openAppFolder } = await import('../page/app/folder.ts');
+  const { openAppFolder } = await import('../../page/app/folder.ts');
   const folder = await openAppFolder(resolve(settings.dir ?? join(homedir(), 'Brandfill')));
   return await untilInterrupted(context.endAtOnce, async (signal) => {
     const closer = createCloser();
@@ -82,10 +82,10 @@ async function startApp(
 ): Promise<Entry> {
   closer.add(lock);
   // Loaded here, so that the help need not wait for it.
-  const { createAccess, readToken } = await import('../page/access.ts');
-  const { enrichJob, planJob, sampleJob } = await import('../api/enrich.ts');
-  const { openApp } = await import('../page/app/app.ts');
-  const { createHostCheck, openListener } = await import('../page/listener.ts');
+  const { createAccess, readToken } = await import('../../page/access.ts');
+  const { enrichJob, planJob, sampleJob } = await import('../../api/enrich.ts');
+  const { openApp } = await import('../../page/app/app.ts');
+  const { createHostCheck, openListener } = await import('../../page/listener.ts');
   const { env } = process;
   const address = listen ?? USUAL;
   const page = { name: 'the page', variable: 'BRANDFILL_APP_TOKEN' };
@@ -182,7 +182,7 @@ async function makeSignInFile(
   code: string,
   closer: Closer,
 ): Promise<string> {
-  const { signInFile } = await import('../page/assets.ts');
+  const { signInFile } = await import('../../page/assets.ts');
   const path = folder.at(`open-${randomBytes(6).toString('hex')}.html`);
   writeFileSync(path, await signInFile(url, code), { mode: PRIVATE.mode, flag: 'wx' });
   const remove = (): void => rmSync(path, { force: true });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { BrandfillError, describeSystemError, systemErrorCode } from '../common/errors.ts';
+import { BrandfillError, describeSystemError, systemErrorCode } from '../../common/errors.ts';
 import {
   type FileAccess,
   followOwnLinks,
@@ -9,9 +9,9 @@ import {
   newFileMode,
   newFolderMode,
   temporaryPath,
-} from '../common/files.ts';
-import { HOUR_MS } from '../common/format.ts';
-import { isOwnFile } from '../store/home.ts';
+} from '../../common/files.ts';
+import { HOUR_MS } from '../../common/format.ts';
+import { isOwnFile } from '../../store/home.ts';
 import { PICTURE_KINDS, type Picture, type PictureKind } from './fetch-picture.ts';
 
 /** A folder with one picture for each domain. */

@@ -1,10 +1,10 @@
-import { TRY_OPTIONS, tryJob } from '../api/try.ts';
-import { flag } from '../options/kinds.ts';
-import { option, under } from '../options/option.ts';
-import { toJob } from '../profile/job.ts';
-import { endingOf } from '../watch/describe.ts';
-import type { RunEvent } from '../watch/events.ts';
-import { createStatusCounts } from '../watch/run-view.ts';
+import { TRY_OPTIONS, tryJob } from '../../api/try.ts';
+import { flag } from '../../options/kinds.ts';
+import { option, under } from '../../options/option.ts';
+import { toJob } from '../../profile/job.ts';
+import { endingOf } from '../../watch/describe.ts';
+import type { RunEvent } from '../../watch/events.ts';
+import { createStatusCounts } from '../../watch/run-view.ts';
 import { defineCommand, print, say, untilInterrupted } from './command.ts';
 
 const SHOWN_OPTIONS = under('What is shown', {
