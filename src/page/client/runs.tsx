@@ -1,4 +1,4 @@
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { Board } from '../board.ts';
 import { api, ask } from './api.ts';
@@ -39,29 +39,44 @@ export function RunsPage({ board }: { readonly board: Board }): JSX.Element {
           )
         }
       />
-      <Workers workers={workers} />
-      {schedules.length > 0 ? (
-        <>
-          <h2>Schedules</h2>
-          <Table
-            caption="Schedules"
-            hasHeading
-            isStacked
-            columns={['job', 'when', 'next', 'state', 'last run']}
-            rows={schedules.map((of) => [
-              of.job,
-              `${of.cron} (${of.timezone})`,
-              isLate(of) ? (
-                <strong class="wrong">{time(of.nextAt)}, overdue</strong>
-              ) : (
-                time(of.nextAt)
-              ),
-              stateOf(of),
-              lastOf(of),
-            ])}
-          />
-        </>
-      ) : null}
+      <Titled
+        title="Workers"
+        columns={['worker', 'asks', 'calls#', 'at once, at most#', 'state']}
+        rows={workers.map((worker) => [
+          `process ${worker.pid} on ${worker.host}`,
+          worker.api,
+          worker.calls > 0 ? count(worker.calls) : '–', // that of a run does not say them
+          count(worker.concurrency),
+          <WorkerState key={worker.id} worker={worker} />,
+        ])}
+      />
+      <Titled
+        title="Schedules"
+        columns={['job', 'when', 'next', 'state', 'last run']}
+        rows={schedules.map((of) => [
+          of.job,
+          `${of.cron} (${of.timezone})`,
+          isLate(of) ? <strong class="wrong">{time(of.nextAt)}, overdue</strong> : time(of.nextAt),
+          stateOf(of),
+          lastOf(of),
+        ])}
+      />
+    </>
+  );
+}
+
+/** A part of the page, if there is something in it; on a phone, values stand below each other. */
+function Titled(props: {
+  readonly title: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly ComponentChildren[])[];
+}): JSX.Element | null {
+  const { title, ...table } = props;
+  if (table.rows.length === 0) return null;
+  return (
+    <>
+      <h2>{title}</h2>
+      <Table caption={title} hasHeading isStacked {...table} />
     </>
   );
 }
@@ -70,7 +85,7 @@ type Schedule = Board['schedules'][number];
 
 function lastOf({ results: [last] }: Schedule): string {
   if (!last) return 'none yet';
-  return `${time(last.finishedAt)}: exit code ${last.exitCode}. ${last.headline}`;
+  return `${time(last.finishedAt)}: ${last.headline}`;
 }
 
 /** Whether it should have begun a minute ago. */
@@ -82,28 +97,6 @@ function stateOf({ runningSince, isWaiting, isKept }: Schedule): string {
   if (runningSince !== undefined) return `running since ${time(runningSince)}`;
   if (!isKept) return 'no process is there to run it';
   return isWaiting ? 'about to run' : 'waits for its time';
-}
-
-function Workers({ workers }: Pick<Board, 'workers'>): JSX.Element | null {
-  if (workers.length === 0) return null;
-  return (
-    <>
-      <h2>Workers</h2>
-      <Table
-        caption="Workers"
-        hasHeading
-        isStacked
-        columns={['worker', 'asks', 'calls#', 'at once, at most#', 'state']}
-        rows={workers.map((worker) => [
-          `process ${worker.pid} on ${worker.host}`,
-          worker.api,
-          worker.calls > 0 ? count(worker.calls) : '–', // that of a run does not say them
-          count(worker.concurrency),
-          <WorkerState key={worker.id} worker={worker} />,
-        ])}
-      />
-    </>
-  );
 }
 
 function WorkerState({ worker }: { readonly worker: Board['workers'][number] }): JSX.Element {
@@ -119,15 +112,11 @@ interface QueuesProps extends Pick<Board, 'queues'> {
 }
 
 /** What waits in Redis, and what was given up there. */
-function Queues({ queues, onAgain }: QueuesProps): JSX.Element | null {
-  if (queues.length === 0) return null;
+function Queues({ queues, onAgain }: QueuesProps): JSX.Element {
   return (
     <>
-      <h2>Queues</h2>
-      <Table
-        caption="Queues, in jobs"
-        hasHeading
-        isStacked
+      <Titled
+        title="Queues"
         columns={['queue', 'waiting#', 'active#', 'later#', 'failed#', 'outcomes not collected#']}
         rows={queues.map(({ queue, isPaused, jobs, uncollected }) => [
           isPaused ? `${queue} (paused through BullMQ)` : queue,
