@@ -75,6 +75,8 @@ export class RedisPace implements PaceHome {
   /** Granted, in the time of Redis. */
   #starts: number[] = [];
   #events: PaceEvent[] = [];
+  /** Whether others have to know of one of these at once. */
+  #isUrgent = false;
   #waiting = 0;
   #inFlight = 0;
   #isAsking = false;
@@ -103,8 +105,10 @@ export class RedisPace implements PaceHome {
 
   ended(how: Parameters<PaceHome['ended']>[0], call: PacedCall, nowMs: number): void {
     this.#inFlight -= 1;
+    const { latencyMs, inFlight, retryAfterMs, limits } = call;
     const sentAtMs = this.#time.there(Math.min(call.sentAtMs, nowMs));
-    this.#tell({ ...call, how, sentAtMs, atMs: this.#time.there(nowMs) });
+    const atMs = this.#time.there(nowMs);
+    this.#tell({ how, sentAtMs, latencyMs, inFlight, retryAfterMs, limits, atMs });
     if (how === 'refused') this.#drop(() => true);
   }
 
@@ -142,6 +146,7 @@ export class RedisPace implements PaceHome {
 
   #tell(event: PaceEvent): void {
     this.#events.push(event);
+    this.#isUrgent ||= URGENT.has(event.how);
     if (!this.#isAsking) this.#comeAt(this.#soonestMs());
   }
 
@@ -161,12 +166,11 @@ export class RedisPace implements PaceHome {
 
   /** When it is of use to ask. */
   #soonestMs(): number {
-    const isUrgent = this.#events.some(({ how }) => URGENT.has(how));
-    if (isUrgent) return this.#options.clock.nowMs();
-    if (this.#events.length > 0) return this.#askedMs + LEAST_GAP_MS;
+    if (this.#isUrgent) return this.#options.clock.nowMs();
     const isShort = this.#waiting > this.#starts.length;
-    if (isShort) return Math.max(this.#againMs, this.#askedMs + LEAST_GAP_FAST_MS);
-    return this.#askedMs + RENEW_MS;
+    const moreMs = isShort ? Math.max(this.#againMs, this.#askedMs + LEAST_GAP_FAST_MS) : Infinity;
+    const gapMs = this.#events.length > 0 ? LEAST_GAP_MS : RENEW_MS;
+    return Math.min(moreMs, this.#askedMs + gapMs);
   }
 
   #comeAt(timeMs: number): void {
@@ -192,6 +196,7 @@ export class RedisPace implements PaceHome {
     this.#drop((atMs) => this.#time.there(sentMs) - atMs > LATE_MS);
     const told = this.#events;
     this.#events = [];
+    this.#isUrgent = false;
     try {
       const said = this.#said(told);
       const answer = await exchange(said);

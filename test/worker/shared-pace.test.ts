@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Clock } from '../../src/worker/clock.ts';
 import { RedisPace } from '../../src/worker/redis-pace.ts';
 import {
@@ -83,23 +83,50 @@ describe('one pace for several workers', () => {
   });
 });
 
-it('starts that no caller may use are given back at once', async () => {
+describe('a worker that keeps its pace with others', () => {
+  it('gives starts back at once that no caller may use', async () => {
+    const { home, said, pass } = openHome();
+    home.wanted(3);
+    await pass(10);
+    expect(home.nextMs()).toBeLessThan(Infinity);
+    home.wanted(0);
+    await pass(60);
+    expect(home.nextMs()).toBe(Infinity);
+    const { want, busy, events = [] } = said.at(-1) ?? {};
+    expect([want, busy, events.map(({ how }) => how)]).toEqual([0, 0, ['none', 'none', 'none']]);
+  });
+
+  it('asks for more as soon as its starts are used up, though it has calls to tell of', async () => {
+    const { home, said, pass } = openHome();
+    home.wanted(1);
+    await pass(10);
+    await pass(Math.max(0, home.nextMs() - 10));
+    home.start();
+    home.ended('good', { sentAtMs: 10, latencyMs: 1, inFlight: 1 }, 11);
+    const before = said.length;
+    home.wanted(1);
+    await pass(5);
+    expect(said.length - before).toBe(1);
+  });
+});
+
+/** A worker at an exchange whose way takes no time, told the time. */
+function openHome() {
   const said: Said[] = [];
   const say = openExchange();
   let nowMs = 0;
-  const sleepers: (() => void)[] = [];
+  const sleepers = new Set<{ readonly untilMs: number; readonly wake: () => void }>();
   const clock: Clock = {
     nowMs: () => nowMs,
-    sleep: (_, signal) =>
+    sleep: (ms, signal) =>
       new Promise((resolve, reject) => {
-        sleepers.push(resolve);
-        signal.addEventListener('abort', () => reject(signal.reason as Error));
+        const sleeper = { untilMs: nowMs + ms, wake: resolve };
+        sleepers.add(sleeper);
+        signal.addEventListener('abort', () => {
+          sleepers.delete(sleeper);
+          reject(signal.reason as Error);
+        });
       }),
-  };
-  const pass = async (ms: number): Promise<void> => {
-    nowMs += ms;
-    for (const wake of sleepers.splice(0)) wake();
-    await new Promise((resolve) => setImmediate(resolve));
   };
   const home = new RedisPace({
     exchange: async (one) => {
@@ -111,13 +138,12 @@ it('starts that no caller may use are given back at once', async () => {
     clock,
     callers: 16,
   });
-  home.wanted(3);
-  await pass(10);
-  expect(home.nextMs()).toBeLessThan(Infinity);
-  home.wanted(0);
-  await pass(60);
-  expect(home.nextMs()).toBe(Infinity);
-  const { want, busy, events = [] } = said.at(-1) ?? {};
-  expect([want, busy, events.map(({ how }) => how)]).toEqual([0, 0, ['none', 'none', 'none']]);
-  await home.close();
-});
+  onTestFinished(() => home.close());
+  const pass = async (ms: number): Promise<void> => {
+    nowMs += ms;
+    for (const sleeper of sleepers)
+      if (sleeper.untilMs <= nowMs && sleepers.delete(sleeper)) sleeper.wake();
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { home, said, pass };
+}
