@@ -121,23 +121,21 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
   }
 
   async function call(path: string, signal: AbortSignal, domain: string): Promise<Meaning> {
-    return await orNoAnswer(signal, async () => {
+    try {
       if (!path.startsWith('/')) return await callElsewhere(new URL(path), signal, domain);
       // A domain has no character that JSON would write otherwise.
       const body = profile?.body?.replaceAll(DOMAIN, domain);
       const asked = { ...withBody(body), origin, path, mostBytes };
       return interpret(await transport.exchange(asked, signal), path, domain);
-    });
+    } catch (error) {
+      return noAnswer(error, signal);
+    }
   }
 
-  async function orNoAnswer<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T | Meaning> {
-    try {
-      return await ask();
-    } catch (error) {
-      signal.throwIfAborted();
-      if (error instanceof ClosedConnectionError) throw error;
-      return judgeNoAnswer(error);
-    }
+  function noAnswer(error: unknown, signal: AbortSignal): Meaning {
+    signal.throwIfAborted();
+    if (error instanceof ClosedConnectionError) throw error;
+    return judgeNoAnswer(error);
   }
 
   /** The connections to another host that a redirect led to. */
@@ -173,10 +171,11 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     const path = endpoint.batchPath(batch, domains);
     const { method } = batch;
     const asked = { ...withBody(batch.bodyOf(domains)), method, origin, path, mostBytes };
-    const reply = await orNoAnswer(signal, async () => {
+    try {
       return interpretBatch(await transport.exchange(asked, signal), batch, domains, path);
-    });
-    return 'meaning' in reply ? reply : { meaning: reply, meanings: undefined };
+    } catch (error) {
+      return { meaning: noAnswer(error, signal), meanings: undefined };
+    }
   }
 
   async function close(): Promise<void> {
