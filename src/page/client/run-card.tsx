@@ -282,7 +282,10 @@ function figuresOf(view: RunView): readonly (readonly [string, string])[] {
     ['Calls throttled (429 and the like)', count(view.throttled)],
     ['Lookups tried again', count(view.retries)],
     [view.bill ? 'Cost' : 'Cost, at most', costOf(view)],
-    ['Half of the calls within', latency && duration(latency.p50Ms)],
+    [
+      'Half, and 95 %, of the calls within',
+      latency && `${duration(latency.p50Ms)}, ${duration(latency.p95Ms)}`,
+    ],
     ['Time', duration(view.elapsedMs)],
   ];
   return all.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
