@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findJsonObject, findRoundedJsonObject } from '../../src/brand/json-object.ts';
+import { findJsonObject, findRoundedJsonObject, withoutNaN } from '../../src/brand/json-object.ts';
 import { pathsOf } from '../collector/answers.ts';
 
 describe('findJsonObject', () => {
@@ -53,7 +53,8 @@ describe('a number in an answer', () => {
 
   it('is left alone within a text or a name', () => {
     const value = { '12345678901234567890': 'id "12345678901234567890\\" 1e400', b: '\\' };
-    expect(findJsonObject(JSON.stringify(value))).toEqual(value);
+    const body = `{"n":12345678901234567890,${JSON.stringify(value).slice(1)}`;
+    expect(findJsonObject(body)).toEqual({ n: '12345678901234567890', ...value });
   });
 
   it('changes nothing else about any answer', () => {
@@ -74,6 +75,11 @@ describe('a number in an answer', () => {
     const html = '<a href=\\"/x\\">'.repeat(30_000);
     expect(findJsonObject(`{"id":12345678901234567890,"html":"${html}`)).toBeUndefined();
   });
+});
+
+it('NaN and Infinity are null, but where they are a text', () => {
+  const body = '{"NaN":NaN,"a":[-Infinity,"Infinity","is \\"NaN"]}';
+  expect(JSON.parse(withoutNaN(body))).toEqual({ NaN: null, a: [null, 'Infinity', 'is "NaN'] });
 });
 
 it('findRoundedJsonObject finds the same objects with the same columns, whatever the numbers', async () => {

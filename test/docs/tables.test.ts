@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { meaningOf } from '../../src/brand/meaning.ts';
+import { DETAILS } from '../../src/calls/outcome.ts';
 import { STOPS } from '../../src/calls/stops.ts';
 import { START_OPTIONS } from '../../src/cli/commands/watch-run.ts';
 import { EXIT_CODES } from '../../src/cli/commands.ts';
@@ -43,6 +44,11 @@ test('docs/answers.md says what each status means that differs from its neighbou
     (status) => meaningOf(status) !== usual[Math.floor(status / 100)],
   );
   expect(said.map(([status]) => status)).toEqual(expect.arrayContaining(own));
+});
+
+test.each(DETAILS)('docs name the column of failures $name', async ({ name }) => {
+  const page = await readFile(join(import.meta.dirname, '../../docs/lists.md'), 'utf8');
+  expect(page).toContain(`\`brand_${name}\``);
 });
 
 function rowOf(cells: readonly string[]): string {
