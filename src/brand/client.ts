@@ -158,9 +158,9 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     const request = { origin: url.origin, path, headers: OUR_HEADERS, mostBytes };
     const response = await elsewhere(url).exchange(request, signal);
     const meaning = interpret(response, path, domain);
-    const { httpStatus, form, likeness } = meaning;
+    const { httpStatus, form, fingerprint } = meaning;
     if (meaningOf(response.httpStatus) === 'found') return meaning;
-    return { kind: 'away', reason: `http_${response.httpStatus}`, httpStatus, form, likeness };
+    return { kind: 'away', reason: `http_${response.httpStatus}`, httpStatus, form, fingerprint };
   }
 
   async function callBatch(

@@ -29,7 +29,7 @@ import { type Exchanged, UnknownEncodingError } from './transport.ts';
  * | the moment | `throttled`, `away` |
  * | this machine | `machine` |
  */
-export type Meaning = MeaningKind & Heard;
+export type Meaning = MeaningKind & Facts;
 
 type MeaningKind =
   /** The record, as it came, but for secrets. */
@@ -60,7 +60,7 @@ type PlainKind =
   | 'machine';
 
 /** What every meaning has. */
-interface Heard {
+interface Facts {
   /** Why it is no record: one of our own words, `http_<status>` where none says more. */
   readonly reason: Reason;
   /** What the API wrote, on one line, shortened and without secrets; undefined for nothing. */
@@ -75,7 +75,7 @@ interface Heard {
    * What the answer says without the domain, numbers and identifiers: two domains got the same
    * answer where this is equal. Of `found` it is the record itself.
    */
-  readonly likeness: string;
+  readonly fingerprint: string;
   /** What the body is: a `page` is any text that is no JSON. `none`: there was no answer. */
   readonly form: Form;
   /**
@@ -142,7 +142,7 @@ export interface Evidence {
 export function judge(evidence: Evidence): Meaning {
   const { stated, rule, response } = evidence;
   const kind = rule ? kindOfRule(rule) : meaningOf(response.httpStatus);
-  const meaning = (kind !== 'found' && hearGateway(evidence)) || hear(kind, evidence);
+  const meaning = (kind !== 'found' && meaningOfGateway(evidence)) || interpret(kind, evidence);
   const retryAfterMs = rule?.waitMs ?? waitOf(meaning, evidence);
   // Written out where it can be: a spread costs as much as reading a body.
   if (retryAfterMs === undefined && !stated && !rule) return meaning;
@@ -164,7 +164,7 @@ export function judgeNoAnswer(error: unknown): Meaning {
   const isTooLong = HEADERS_TOO_LONG.test(systemErrorCode(error) ?? '');
   const reason = isTooLong ? 'response_too_large' : describeNetworkError(error);
   const kind = aboutOf(reason) === 'machine' ? 'machine' : isTooLong ? 'failed' : 'away';
-  return { kind, reason, httpStatus: undefined, likeness: reason, form: 'none' };
+  return { kind, reason, httpStatus: undefined, fingerprint: reason, form: 'none' };
 }
 
 const HEADERS_TOO_LONG = /^(HPE|UND_ERR)_HEADERS?_OVERFLOW$/;
@@ -209,7 +209,7 @@ const WALLS: readonly (readonly [name: string, value: RegExp])[] = [
 const TOO_MANY_AT_GATEWAY = /^error code: 1015\s*$/;
 
 /** What comes of a network before the API, and not of the API. */
-function hearGateway(evidence: Evidence): Meaning | undefined {
+function meaningOfGateway(evidence: Evidence): Meaning | undefined {
   const { response, body, rule } = evidence;
   if (rule) return undefined;
   const isWall = WALLS.some(([name, value]) => value.test(fieldText(response.headers[name])));
@@ -217,10 +217,10 @@ function hearGateway(evidence: Evidence): Meaning | undefined {
   return TOO_MANY_AT_GATEWAY.test(body.text) ? plainly('throttled', evidence) : undefined;
 }
 
-function hear(kind: Meaning['kind'], evidence: Evidence): Meaning {
+function interpret(kind: Meaning['kind'], evidence: Evidence): Meaning {
   const { response, stated } = evidence;
-  if (kind === 'found') return hearRecord(evidence);
-  if (kind === 'redirect') return hearRedirect(evidence);
+  if (kind === 'found') return meaningOfRecord(evidence);
+  if (kind === 'redirect') return meaningOfRedirect(evidence);
   const form = formOf(evidence);
   switch (kind) {
     case 'not_found': {
@@ -253,13 +253,13 @@ function limitOr(kind: PlainKind, { stated, response: { httpStatus }, rule }: Ev
 function plainly(kind: PlainKind, evidence: Evidence, reason?: Reason, why?: string): Meaning {
   const { response, domain, body } = evidence;
   const { httpStatus } = response;
-  const likeness = `${httpStatus} ${wordsOf(body.text.slice(0, COMPARED_LENGTH), domain)}`;
+  const fingerprint = `${httpStatus} ${wordsOf(body.text.slice(0, COMPARED_LENGTH), domain)}`;
   return {
     kind,
     reason: reason ?? `http_${httpStatus}`,
     said: why ?? saidIn(kind, evidence),
     httpStatus,
-    likeness,
+    fingerprint,
     form: formOf(evidence),
   };
 }
@@ -267,7 +267,7 @@ function plainly(kind: PlainKind, evidence: Evidence, reason?: Reason, why?: str
 /** So much of a body is compared with others. */
 const COMPARED_LENGTH = 4_096;
 
-function hearRecord(evidence: Evidence): Meaning {
+function meaningOfRecord(evidence: Evidence): Meaning {
   const { response, body, recordOf, rule } = evidence;
   const { httpStatus, isCut, bodyError } = response;
   const unread = (kind: PlainKind, reason: Reason, why?: string): Meaning =>
@@ -284,7 +284,7 @@ function hearRecord(evidence: Evidence): Meaning {
     return found(JSON.stringify(record), httpStatus);
   }
   if (isJsonObject(value)) {
-    return (rule ? undefined : hearEnvelope(value, evidence)) ?? found(body.text, httpStatus);
+    return (rule ? undefined : meaningOfEnvelope(value, evidence)) ?? found(body.text, httpStatus);
   }
   if (value !== undefined && isNothing(value)) return unread('not_found', 'empty_answer');
   const why = whyNoJson(body.text);
@@ -297,7 +297,7 @@ function hearRecord(evidence: Evidence): Meaning {
 
 /** The meaning of an answer that has a record. */
 export function found(json: string, httpStatus: number): Meaning {
-  return { kind: 'found', json, reason: 'http_200', httpStatus, likeness: json, form: 'json' };
+  return { kind: 'found', json, reason: 'http_200', httpStatus, fingerprint: json, form: 'json' };
 }
 
 /**
@@ -305,7 +305,7 @@ export function found(json: string, httpStatus: number): Meaning {
  * `{"status":500,"error":"…"}`, whose status counts as if it was that of the answer; or nothing but
  * what a call has, such as `{"data":null,"request_id":"…"}`.
  */
-function hearEnvelope(value: JsonObject, evidence: Evidence): Meaning | undefined {
+function meaningOfEnvelope(value: JsonObject, evidence: Evidence): Meaning | undefined {
   if (!isNothing(value, OF_FAILURES, evidence.domain)) return undefined; // nearly all
   const members = Object.entries(value);
   if (members.some(isFailure)) {
@@ -378,7 +378,7 @@ function isFailure([given, one]: readonly [string, unknown]): boolean {
   );
 }
 
-function hearRedirect(evidence: Evidence): Meaning {
+function meaningOfRedirect(evidence: Evidence): Meaning {
   const { response, origin, path, domain, followsSigned = false } = evidence;
   const { httpStatus, headers } = response;
   const reason = `http_${httpStatus}` as const;
@@ -391,7 +391,7 @@ function hearRedirect(evidence: Evidence): Meaning {
   const place = target.pathname + target.search;
   const follow = (to: string): Meaning => {
     const form = formOf(evidence);
-    return { kind: 'redirect', reason, path: to, httpStatus, likeness: `${httpStatus}`, form };
+    return { kind: 'redirect', reason, path: to, httpStatus, fingerprint: `${httpStatus}`, form };
   };
   if (target.origin !== origin) {
     // The credential goes to the origin it was given for, and to no other.

@@ -21,7 +21,7 @@ const HANDED_OVER = Promise.resolve();
  */
 export function createInProcessQueue(options: InProcessQueueOptions): LookupQueue {
   const { collect, window, mostUnstored = MOST_UNSTORED } = options;
-  let underWay = 0;
+  let inFlight = 0;
   let unstored = 0;
   let hasEnded = false;
   let failure: { readonly error: unknown } | undefined;
@@ -57,21 +57,21 @@ export function createInProcessQueue(options: InProcessQueueOptions): LookupQueu
   }
 
   async function settled(): Promise<void> {
-    const isDone = (): boolean => hasEnded && underWay === 0 && unstored === 0;
+    const isDone = (): boolean => hasEnded && inFlight === 0 && unstored === 0;
     while (!isDone() && !failure) await change.wait();
   }
 
   async function handOut(chunk: Chunk): Promise<void> {
-    underWay += 1;
+    inFlight += 1;
     const handle = await begun;
     await handle(chunk, reply);
-    underWay -= 1;
+    inFlight -= 1;
     change.notify();
   }
 
   return {
     add: async (chunk) => {
-      while (underWay >= window && !hasEnded) await change.wait();
+      while (inFlight >= window && !hasEnded) await change.wait();
       if (!hasEnded) handOut(chunk).catch(fail);
     },
     end,

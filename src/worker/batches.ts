@@ -65,7 +65,7 @@ const MISSING: Meaning = {
   kind: 'away',
   httpStatus: 200,
   reason: 'missing_in_reply',
-  likeness: 'missing_in_reply',
+  fingerprint: 'missing_in_reply',
   form: 'json',
 };
 
@@ -83,14 +83,14 @@ export function createBatches(options: BatchesOptions): Batches {
   const parts = new WeakMap<Question, object>();
   /** How often calls about several failed, by the first of them. */
   const triedTogether = new WeakMap<Question, number>();
-  let underWay = 0;
+  let inFlight = 0;
   let isLingering = false;
 
   const mayJoin = ({ question }: Waiting): boolean => !alone.has(question);
 
   /** Starts calls: full ones and those that nobody joins at once, another one after a moment. */
   function start(): void {
-    for (let first = waiting[0]; first && underWay < concurrency; first = waiting[0]) {
+    for (let first = waiting[0]; first && inFlight < concurrency; first = waiting[0]) {
       const isDue = waiting.length >= batch.size || !mayJoin(first);
       if (!isDue) return void linger();
       send();
@@ -102,16 +102,16 @@ export function createBatches(options: BatchesOptions): Batches {
     isLingering = true;
     await clock.sleep(LINGER_MS, stopSwitch.noNewCall).catch(() => {}); // the call itself says why
     isLingering = false;
-    if (underWay < concurrency) send();
+    if (inFlight < concurrency) send();
     start();
   }
 
   function send(): void {
     const first = waiting.shift();
     if (!first) return;
-    underWay += 1;
+    inFlight += 1;
     void callAbout(first).finally(() => {
-      underWay -= 1;
+      inFlight -= 1;
       start();
     });
   }

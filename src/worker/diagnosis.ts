@@ -170,7 +170,7 @@ export class Diagnosis {
   // ---- good answers ----
 
   #noteFound(meaning: Meaning, subject: Subject, call: Call): Weighed {
-    const { likeness: record } = meaning;
+    const { fingerprint: record } = meaning;
     if (!this.#first.isOver && !this.#options.hasAnswered) {
       const isNew = this.#first.found(meaning, call);
       if (isNew === false) {
@@ -422,7 +422,7 @@ export class Diagnosis {
     this.#kinds.noteProbe();
     const probed = this.#outage.nextProbe;
     this.#outage.moveOn();
-    const { likeness: record } = meaning;
+    const { fingerprint: record } = meaning;
     const isSame = record === this.#lastRecord && probed?.record !== this.#lastRecord;
     const isWell = meaning.kind === 'found' && !(isSame && this.#sameRecords > 0);
     return isWell ? this.#probeWell(answersBefore) : this.#probeFailed(meaning);

@@ -52,15 +52,15 @@ export class FirstCalls {
     return this.#found.size > 0;
   }
 
-  mayStart(underWay: number): boolean {
-    return this.isOver || underWay === 0 || underWay + this.#all.size < Math.max(this.#first, MANY);
+  mayStart(inFlight: number): boolean {
+    return this.isOver || inFlight === 0 || inFlight + this.#all.size < Math.max(this.#first, MANY);
   }
 
   /**
    * Notes a record. Returns whether it differs from those before, so that the API is seen to work.
    */
   found(meaning: Meaning, call: object): boolean | Stop {
-    this.#records.add(withoutNames(meaning.likeness));
+    this.#records.add(withoutNames(meaning.fingerprint));
     this.#all.add(call);
     if (this.#records.size > 1) return true;
     this.#found.add(call);

@@ -141,7 +141,7 @@ describe('an answer', () => {
 
   it('keeps its record as it came', () => {
     const json = '\r\n {"z":1.10,"a":1e3,"id":12345678901234567890, "s":"\\u00e9"} ';
-    expect(mean(200, json)).toMatchObject({ kind: 'found', json, likeness: json, form: 'json' });
+    expect(mean(200, json)).toMatchObject({ kind: 'found', json, fingerprint: json, form: 'json' });
   });
 
   it.each([
@@ -201,14 +201,14 @@ describe('an answer', () => {
   });
 });
 
-describe('the likeness of answers', () => {
-  const likeness = (domain: string, body: unknown, status = 422): string =>
-    mean(status, body, {}, { domain }).likeness;
+describe('the fingerprint of answers', () => {
+  const fingerprint = (domain: string, body: unknown, status = 422): string =>
+    mean(status, body, {}, { domain }).fingerprint;
 
   it('is the same for what differs in domain, numbers and identifiers alone', () => {
     const said = (domain: string, id: string): unknown => ({ error: `No plan for ${domain}`, id });
-    expect(likeness('acme.com', said('acme.com', '7f-1'))).toBe(
-      likeness('other.org', said('OTHER.ORG', 'a9-2')),
+    expect(fingerprint('acme.com', said('acme.com', '7f-1'))).toBe(
+      fingerprint('other.org', said('OTHER.ORG', 'a9-2')),
     );
   });
 
@@ -219,14 +219,14 @@ describe('the likeness of answers', () => {
     ['about it', '·out it', false],
   ])('of %j and of %j: %s', (one, other, isSame) => {
     const name = one.includes('abc') ? 'abc' : one.includes('acme') ? 'acme' : 'ab';
-    expect(likeness(`${name}.com`, one) === likeness('beta.com', other)).toBe(isSame);
+    expect(fingerprint(`${name}.com`, one) === fingerprint('beta.com', other)).toBe(isSame);
   });
 
   it('differs with status and words', () => {
     const all = [
-      likeness('acme.com', { error: 'no plan' }),
-      likeness('acme.com', { error: 'no plan' }, 400),
-      likeness('acme.com', { error: 'no such domain' }),
+      fingerprint('acme.com', { error: 'no plan' }),
+      fingerprint('acme.com', { error: 'no plan' }, 400),
+      fingerprint('acme.com', { error: 'no such domain' }),
     ];
     expect(new Set(all).size).toBe(3);
   });

@@ -236,7 +236,7 @@ it('kinds of answers are bounded, and no text of an API is one', () => {
   const recorder = recordRun({ runId: 'abc', list: '', api: '' });
   for (let at = 0; at < 2_000; at += 1) {
     const said = `nothing of ${at}`;
-    const common = { said, likeness: said, form: 'json', limits: undefined } as const;
+    const common = { said, fingerprint: said, form: 'json', limits: undefined } as const;
     const meaning = { ...common, kind: 'rejected', reason: 'no_record', httpStatus: 200 } as const;
     recorder.answered({ domain: `${at}.com`, meaning, latencyMs: 1 });
     const ofStatus = { ...meaning, reason: 'http_422', httpStatus: 100 + (at % 900) } as const;

@@ -1,6 +1,6 @@
 import type { Meaning } from '../../src/brand/meaning.ts';
 
-const JSON_ANSWER = { likeness: '', form: 'json', reason: 'http_200' } as const;
+const JSON_ANSWER = { fingerprint: '', form: 'json', reason: 'http_200' } as const;
 
 /** A record, which names the domain unless it is one for all. */
 export const found = (domain: string): Meaning => ({
@@ -8,17 +8,17 @@ export const found = (domain: string): Meaning => ({
   kind: 'found',
   httpStatus: 200,
   json: `{"name":"${domain}"}`,
-  likeness: domain,
+  fingerprint: domain,
 });
 
 function failing(kind: Exclude<Meaning['kind'], 'found' | 'redirect'>, httpStatus: number) {
-  return (likeness = ''): Meaning => ({
+  return (fingerprint = ''): Meaning => ({
     ...JSON_ANSWER,
     kind,
     httpStatus,
     reason: `http_${httpStatus}`,
-    said: likeness,
-    likeness,
+    said: fingerprint,
+    fingerprint,
   });
 }
 

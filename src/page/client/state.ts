@@ -141,22 +141,22 @@ export interface Work {
 }
 
 export function useWork(): Work {
-  const underWay = useSignal<ReadonlySet<string>>(new Set());
+  const busy = useSignal<ReadonlySet<string>>(new Set());
   const fault = useSignal<Fault | undefined>(undefined);
   return useMemo(
     () => ({
       fault,
-      isBusy: (name) => (name === undefined ? underWay.value.size > 0 : underWay.value.has(name)),
+      isBusy: (name) => (name === undefined ? busy.value.size > 0 : busy.value.has(name)),
       start: (name, work) => {
-        if (underWay.peek().has(name)) return;
-        underWay.value = new Set([...underWay.peek(), name]);
+        if (busy.peek().has(name)) return;
+        busy.value = new Set([...busy.peek(), name]);
         fault.value = undefined;
         work()
           .catch((error: unknown) => {
             fault.value = faultOf(error);
           })
           .finally(() => {
-            underWay.value = new Set([...underWay.peek()].filter((other) => other !== name));
+            busy.value = new Set([...busy.peek()].filter((other) => other !== name));
           });
       },
     }),
