@@ -107,6 +107,7 @@ function optionsOf(width: number): uPlot.Options {
   return {
     width,
     height: HEIGHT,
+    padding: [null, 32, null, null], // half of the last label
     legend: { show: false },
     cursor: { show: false },
     scales: { x: { time: false }, y: { range: (_, __, most) => [0, Math.max(0.1, most * 1.1)] } },
@@ -114,11 +115,12 @@ function optionsOf(width: number): uPlot.Options {
       {
         ...axis,
         incrs: TIME_STEPS,
+        space: 84, // of the longest label, `2 h 30 min`, and a gap
         values: (_, seconds) => seconds.map((s) => (s === 0 ? '0' : duration(s * 1_000))),
       },
       {
         ...axis,
-        size: 64,
+        size: 76,
         values: (_, values) => values.map((value) => (value === 0 ? '0' : rate(value))),
       },
     ],
