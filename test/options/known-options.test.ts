@@ -59,12 +59,18 @@ it.each<[string, readonly unknown[], string]>([
   expect(readdirSync(store)).toEqual([]);
 });
 
-it('messages name options by keys that there are', async () => {
-  const commands = await Promise.all(COMMANDS.map(async ({ load }) => await load?.()));
-  const keys = new Set(commands.flatMap((command) => Object.keys(command?.options ?? {})));
-  const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
-    .map((name) => readFileSync(join('src', name), 'utf8'));
+const commands = await Promise.all(COMMANDS.map(async ({ load }) => await load?.()));
+const keys = new Set(commands.flatMap((command) => Object.keys(command?.options ?? {})));
+const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts'))
+  .map((name) => readFileSync(join('src', name), 'utf8'));
+
+it.each([...keys])('the option %s is read somewhere', (key) => {
+  const isRead = new RegExp(`\\b${key}\\b(?!'|: (?:option|varied|required|kinds)\\b)`);
+  expect(sources.some((text) => isRead.test(text))).toBe(true);
+});
+
+it('messages name options by keys that there are', () => {
   const named = sources.flatMap((text) => Array.from(text.matchAll(/option '(\w+)'/g)));
   expect(named.length).toBeGreaterThan(100);
   const unknown = named.map(([, key = '']) => key).filter((key) => !keys.has(key));
