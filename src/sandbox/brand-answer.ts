@@ -1,36 +1,9 @@
 import { domainToUnicode } from 'node:url';
 
-/** A picture of a brand. */
-interface Logo {
-  url: string;
-  width: number;
-  height: number;
-  theme: 'light' | 'dark';
-}
-
 /**
- * The sandbox's data about a domain, 700 to 1,000 bytes as JSON. Optional fields are missing for
- * some domains, as they are in practice. The shape is an invention: the real API promises none.
- */
-export interface BrandAnswer {
-  name: string;
-  domain: string;
-  description: string;
-  about: string;
-  industry?: string;
-  employees?: number;
-  founded?: number;
-  public: boolean;
-  ticker?: string;
-  location: { city: string; country: string; country_code: string; postal_code?: string };
-  links: { website: string; linkedin?: string; github?: string };
-  logos: Logo[];
-  colors: string[];
-  tags: string[];
-}
-
-/**
- * Create the answer for a domain. The same domain and hash give the same answer.
+ * Creates the answer for a domain, 700 to 1,000 bytes as JSON. The same domain and hash give the
+ * same answer. Optional fields are missing for some domains, as they are in practice. The shape is
+ * an invention: the real API promises none.
  *
  * @param logoFolder beginning of the URLs of pictures
  */
@@ -38,7 +11,7 @@ export function createBrandAnswer(
   domain: string,
   hash: number,
   logoFolder = 'https://cdn.example/logos',
-): BrandAnswer {
+) {
   let drawn = 0;
   const chance = (): number => {
     drawn += 1;
@@ -110,7 +83,7 @@ const LEGAL_FORMS: Readonly<Record<string, string>> = {
 
 const themes = ['light', 'dark'] as const;
 
-function createLogos(folder: string, count: number): Logo[] {
+function createLogos(folder: string, count: number) {
   return themes.slice(0, count).map((theme) => ({
     url: `${folder}/${theme}.png`,
     width: 512,
