@@ -4,19 +4,6 @@ import { streamSSE } from 'hono/streaming';
 import { within } from '../common/lifetime.ts';
 import { toCleanJson } from '../common/secrets.ts';
 
-/**
- * Sends the whole state to each viewer twice a second, if it has changed. Reads nothing while
- * nobody looks.
- */
-export interface Hub {
-  /** Answers a request for events. */
-  serve(context: Context): Response | Promise<Response>;
-  /** Has the state sent at once, since it has changed. */
-  readonly changed: () => void;
-  /** Sends the last state and ends. */
-  close(): Promise<void>;
-}
-
 const EVERY_MS = 500;
 /**
  * A state is sent this often although nothing has changed, because proxies close silent
@@ -26,7 +13,11 @@ const ALIVE_MS = 15_000;
 const MOST_VIEWERS = 100;
 const LAST_WORDS_MS = 1_000;
 
-export function createHub(read: () => unknown): Hub {
+/**
+ * Sends the whole state to each viewer twice a second, if it has changed. Reads nothing while
+ * nobody looks.
+ */
+export function createHub(read: () => unknown) {
   const bell = new EventEmitter().setMaxListeners(MOST_VIEWERS);
   const viewers = new Set<Promise<void>>();
   let isClosed = false;
@@ -48,7 +39,8 @@ export function createHub(read: () => unknown): Hub {
   }
 
   return {
-    serve: (context) => {
+    /** Answers a request for events. */
+    serve: (context: Context): Response => {
       if (viewers.size >= MOST_VIEWERS) {
         return context.text('Too many look already: close some tabs.\n', 503);
       }
@@ -68,8 +60,10 @@ export function createHub(read: () => unknown): Hub {
         viewers.delete(watching);
       });
     },
-    changed: () => void bell.emit('ring'),
-    close: async () => {
+    /** Has the state sent at once, since it has changed. */
+    changed: (): void => void bell.emit('ring'),
+    /** Sends the last state and ends. */
+    close: async (): Promise<void> => {
       isClosed = true;
       bell.emit('ring');
       await within(

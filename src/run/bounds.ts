@@ -65,17 +65,11 @@ export async function startLedgers(run: BoundedRun): Promise<Ledgers> {
   return openLedgers(run);
 }
 
-/** What its bounds leave for a run; Infinity without a bound. */
-interface Left {
-  readonly calls: number;
-  readonly costMicros: number;
-  readonly callsPer: number;
-  /** Whether some of it was spent before the run was killed or interrupted. */
-  readonly isResumed: boolean;
-}
-
-/** As far as the store knows: what others do over a queue is not known yet. */
-export async function readLeft(run: BoundedRun): Promise<Left> {
+/**
+ * What its bounds leave for a run, Infinity without a bound, as far as the store knows: what others
+ * do over a queue is not known yet.
+ */
+export async function readLeft(run: BoundedRun) {
   const { maxCalls = Infinity, maxCost, maxCallsPer: limit, queue } = run.job.settings;
   const { own, callsPer: all } = openLedgers(run);
   const taken = { calls: 0, micros: 0 };
@@ -89,6 +83,7 @@ export async function readLeft(run: BoundedRun): Promise<Left> {
     calls: Math.max(0, maxCalls - taken.calls),
     costMicros: Math.max(0, (microsOf(maxCost) ?? Infinity) - taken.micros),
     callsPer: isLong ? Math.max(0, limit.count - callsPer) : Infinity,
+    /** Whether some of it was spent before the run was killed or interrupted. */
     isResumed: taken.calls + taken.micros > 0,
   };
 }

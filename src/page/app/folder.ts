@@ -8,17 +8,7 @@ import { createMutex } from '../../common/lifetime.ts';
 import { findHome, type Inhabitant, isOwn, isOwnFile, makeHome } from '../../store/home.ts';
 
 /** The folder of the app. Everything in it is for its owner alone. */
-export interface AppFolder {
-  readonly path: string;
-  at(...names: readonly string[]): string;
-  /** Makes a folder in a folder that is there. */
-  make(...names: readonly string[]): Promise<void>;
-  /** What this user has written under a name; undefined when there is nothing, or it is no JSON. */
-  readJson(...names: readonly string[]): unknown;
-  /** Writes a value as JSON. It appears under its name when it is whole. */
-  writeJson(value: unknown, ...names: readonly string[]): Promise<void>;
-  remove(...names: readonly string[]): Promise<void>;
-}
+export type AppFolder = Awaited<ReturnType<typeof openAppFolder>>;
 
 const PARTS = ['lists', 'store', 'rehearsal', 'spool'];
 
@@ -39,7 +29,7 @@ function isPrivateFolder(path: string): boolean {
  * @throws BrandfillError `UNWRITABLE_OUTPUT` when it cannot be made, or others can change what is
  *   in it
  */
-export async function openAppFolder(named: string): Promise<AppFolder> {
+export async function openAppFolder(named: string) {
   let path: string;
   try {
     path = await findHome(named, APP);
@@ -68,10 +58,12 @@ export async function openAppFolder(named: string): Promise<AppFolder> {
   return {
     path,
     at,
-    make: async (...names) => {
+    /** Makes a folder in a folder that is there. */
+    make: async (...names: readonly string[]): Promise<void> => {
       await mkdir(at(...names), PRIVATE_FOLDER);
     },
-    readJson: (...names) => {
+    /** What this user has written under a name; undefined for nothing, or no JSON. */
+    readJson: (...names: readonly string[]): unknown => {
       try {
         const place = at(...names);
         return isOwnFile(place) ? (JSON.parse(readFileSync(place, 'utf8')) as unknown) : undefined;
@@ -79,11 +71,12 @@ export async function openAppFolder(named: string): Promise<AppFolder> {
         return undefined;
       }
     },
-    writeJson: async (value, ...names) => {
+    /** Writes a value as JSON. It appears under its name when it is whole. */
+    writeJson: async (value: unknown, ...names: readonly string[]): Promise<void> => {
       const text = `${JSON.stringify(value, undefined, 1)}\n`;
       await inTurn(() => write(text, at(...names)));
     },
-    remove: async (...names) => {
+    remove: async (...names: readonly string[]): Promise<void> => {
       await rm(at(...names), { recursive: true, force: true, maxRetries: 5 });
     },
   };

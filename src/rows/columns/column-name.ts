@@ -6,14 +6,6 @@ import WORDS from './column-words.json' with { type: 'json' };
  */
 export type NameKind = 'domain' | 'web' | 'email';
 
-export interface NameMeaning {
-  readonly kind: NameKind | undefined;
-  /** Whether it says nothing else: `Company website`, but not `Fair website`. */
-  readonly isPlain: boolean;
-  /** Whether a word speaks against that (`linkedin url`, `email_opt_in`, `brand_domain`). */
-  readonly isForeign: boolean;
-}
-
 /** Long names are free text; only their beginning is read. */
 const MAX_NAME_LENGTH = 120;
 /** What a database puts around an object: `_source.website`. */
@@ -24,7 +16,7 @@ const ENVELOPE = /^_\w+\./;
  * `snake_case`, in the languages of `column-words.json`. Its words are separated by commas, with
  * `*` at the side where they may go on.
  */
-export function meaningOfName(name: string): NameMeaning {
+export function meaningOfName(name: string) {
   const own = name.slice(0, MAX_NAME_LENGTH).replace(ENVELOPE, '');
   const words = own.replaceAll(/(\p{Ll})(\p{Lu})/gu, '$1 $2');
   const text = ` ${fold(words)} `;
@@ -32,11 +24,19 @@ export function meaningOfName(name: string): NameMeaning {
   const isWeb = has('web');
   // An `email domain` belongs to the provider that carries the mail.
   const isOfMail = has('email') && !isWeb;
-  const kind = isOfMail ? 'email' : has('domain') ? 'domain' : isWeb ? 'web' : undefined;
+  const kind: NameKind | undefined = isOfMail
+    ? 'email'
+    : has('domain')
+      ? 'domain'
+      : isWeb
+        ? 'web'
+        : undefined;
   const rest = TELLING.reduce((left, sense) => left.replaceAll(patternOf(sense), ' '), text);
   return {
     kind,
+    /** Whether it says nothing else: `Company website`, but not `Fair website`. */
     isPlain: kind !== undefined && rest.trim() === '',
+    /** Whether a word speaks against that (`linkedin url`, `email_opt_in`, `brand_domain`). */
     isForeign: has('foreign'),
   };
 }

@@ -11,12 +11,6 @@ export interface HostOptions {
   readonly signal: AbortSignal;
 }
 
-/** Limits the pictures that are fetched at a time, and leaves failing hosts to the next run. */
-export interface Hosts {
-  /** Fetches when it is the turn of this host. */
-  take(host: string, fetch: () => Promise<Fetched>): Promise<Fetched>;
-}
-
 interface Host {
   readonly turns: Turns;
   /** How often in a row it gave no answer, or no definite one. */
@@ -28,7 +22,8 @@ type Turns = fastq.queueAsPromised<() => Promise<Fetched>, Fetched>;
 /** After this many troubles in a row, a host is out for the rest of the run. */
 const MOST_TROUBLES = 5;
 
-export function createHosts({ concurrency, perHost, signal }: HostOptions): Hosts {
+/** Limits the pictures that are fetched at a time, and leaves failing hosts to the next run. */
+export function createHosts({ concurrency, perHost, signal }: HostOptions) {
   const all = createTurns(concurrency);
   const hosts = new Map<string, Host>();
 
@@ -41,7 +36,8 @@ export function createHosts({ concurrency, perHost, signal }: HostOptions): Host
   }
 
   return {
-    take: async (name, fetch) => {
+    /** Fetches when it is the turn of this host. */
+    take: async (name: string, fetch: () => Promise<Fetched>): Promise<Fetched> => {
       const host = hosts.get(name) ?? { turns: createTurns(perHost), troubles: 0 };
       hosts.set(name, host);
       const fetched = await host.turns.push(() => fetchInTurn(host, fetch));

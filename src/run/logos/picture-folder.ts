@@ -15,17 +15,7 @@ import { isOwnFile } from '../../store/home.ts';
 import { PICTURE_KINDS, type Picture, type PictureKind } from './fetch-picture.ts';
 
 /** A folder with one picture for each domain. */
-export interface PictureFolder {
-  /** Whether it has a file of that name and size. */
-  has(file: string, sizeBytes: number): Promise<boolean>;
-  /**
-   * Saves a picture in place of the domain's previous one, whole or not at all.
-   *
-   * @returns the name of its file
-   * @throws the error of the file system
-   */
-  save(domain: string, picture: Picture): Promise<string>;
-}
+export type PictureFolder = Awaited<ReturnType<typeof openPictureFolder>>;
 
 /**
  * Opens a folder, creates it if necessary, and makes sure that it can be written.
@@ -33,10 +23,7 @@ export interface PictureFolder {
  * @param from the files that its pictures are made from: they are never more open than those
  * @throws BrandfillError `UNWRITABLE_OUTPUT`
  */
-export async function openPictureFolder(
-  given: string,
-  from: readonly FileAccess[] = [],
-): Promise<PictureFolder> {
+export async function openPictureFolder(given: string, from: readonly FileAccess[] = []) {
   const mode = newFileMode(from);
   let path = given;
   let stem = '';
@@ -57,11 +44,18 @@ export async function openPictureFolder(
   }
 
   return {
-    has: async (file, sizeBytes) => {
+    /** Whether it has a file of that name and size. */
+    has: async (file: string, sizeBytes: number): Promise<boolean> => {
       const found = await stat(join(path, file)).catch(() => undefined);
       return found?.isFile() === true && found.size === sizeBytes;
     },
-    save: async (domain, { kind, bytes }) => {
+    /**
+     * Saves a picture in place of the domain's previous one, whole or not at all.
+     *
+     * @returns the name of its file
+     * @throws the error of the file system
+     */
+    save: async (domain: string, { kind, bytes }: Picture): Promise<string> => {
       const file = pictureFileOf(domain, kind);
       const temporary = temporaryPath(stem);
       try {
