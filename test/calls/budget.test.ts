@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import {
   type Budget,
+  createRunBudget,
   createSharedBudget,
   isUsedUp,
   joinBudgets,
@@ -142,6 +143,52 @@ it.each<[string, number, Surroundings, number]>([
   expect(made * 5).toBeLessThanOrEqual(bound);
   expect(made).toBeGreaterThanOrEqual(most);
   expect(alone).toBe(isTold ? 0 : 1);
+});
+
+it.each<[string, number | undefined, number | undefined, unknown]>([
+  ['what was free', 0, 1, { each: undefined, left: 100 }],
+  ['what was given up, which may be billed', undefined, 1, { each: undefined, left: 0 }],
+  ['what about several domains cost', 10, 4, { each: 3, left: 90 }],
+])('of the first call %s is counted, and told at once', async (_, cost, domains, expected) => {
+  const known: { each?: number | undefined; left: number } = { each: undefined, left: 0 };
+  const { budget } = openBudget(100, Infinity, {
+    ...COST,
+    ledger: {
+      take: async () => ({ count: 100, each: undefined, window: RUN_WINDOW, nowMs: 0 }),
+      read: async () => ({ taken: 0, window: RUN_WINDOW }),
+      giveBack: async (left, __, each) => void Object.assign(known, { each, left }),
+    },
+  });
+  (await permit(budget)).spend(cost, domains);
+  await nextTurn();
+  await nextTurn();
+  expect(known).toEqual(expected);
+});
+
+it.each(['calls', 'micros'] as const)('a bound of a run on %s says whose it is', async (field) => {
+  const ledger = {
+    take: async () => ({ count: 0, each: 1, window: RUN_WINDOW, nowMs: 0 }),
+    read: async () => ({ taken: 0, window: RUN_WINDOW }),
+    giveBack: async () => {},
+  };
+  const budget = createRunBudget({ field, most: 1, each: 1 }, ledger, {});
+  const reason = field === 'calls' ? 'max_calls' : 'max_cost';
+  expect(await budget.acquire(signal)).toEqual({ reason });
+});
+
+it('one that consents has its call back where another is used up', async () => {
+  const [wide, none] = [openBudget(1, 1_000, { ahead: 1 }), openBudget(0, 500)];
+  const joined = joinBudgets([wide.budget, none.budget]);
+  for (const acquired of [await joined.acquire(signal), joined.tryAcquire()]) {
+    expect(acquired).toEqual(acquired && { reason: 'max_calls_per', comeBackAtMs: 500 });
+    const again = wide.budget.tryAcquire();
+    expect(again?.isGood()).toBe(true);
+    again?.release();
+  }
+  const [four, two] = [4, 2].map((size) => openBudget(9, 9, { counts: 'domains', size }));
+  expect(
+    (await permit(joinBudgets([four?.budget, two?.budget].flatMap((one) => one ?? [])))).domains,
+  ).toBe(2);
 });
 
 it('a call that waits in line is not good any more when another has cost more', async () => {
