@@ -26,6 +26,8 @@ export interface TakeJobsOptions {
   readonly handle: HandleChunk;
   /** The most lookups under way at the same time. */
   readonly concurrency: number;
+  /** How many lookups it is of use to hold at present: others may make more than that sooner. */
+  readonly useful: () => number;
   /** How long lookups of no run may be pending. Runs see to their own. */
   readonly maxPendingMs: number;
   /** Says that calls fail here although those of other workers succeed. @default they do not */
@@ -179,12 +181,13 @@ export class JobTaker {
   }
 
   /**
-   * Enough that no caller is idle, though two wait for a last lookup, and no more: others may be.
+   * Enough that no caller is idle, though one waits for a last lookup, and no more: others may be.
    */
   #jobsAtOnce(): number {
     if (this.#isSick) return 1;
-    const { concurrency } = this.#options;
-    return Math.min(MOST_JOBS, 2 + Math.ceil((4 * concurrency) / this.#size));
+    const { concurrency, useful } = this.#options;
+    const lookups = Math.min(4 * concurrency, useful());
+    return Math.min(MOST_JOBS, 1 + Math.ceil(lookups / this.#size));
   }
 
   /** Leaves jobs to others for a while, and finds out with one whether calls succeed again. */

@@ -145,9 +145,12 @@ export function assembleWorker(options: AssembledWorkerOptions) {
   const giveBackCalls = async (): Promise<void> => {
     for (const budget of budgets) await budget.close();
   };
+  const perCall = lookupsAtOnce(concurrency, endpoint) / concurrency;
   return {
     worker,
     gate,
+    /** How many lookups it is of use to hold at present. */
+    useful: () => gate.ahead() * perCall,
     findings: () => diagnosis.findings(),
     counters,
     /** Gives back what was taken of its budgets and not used. `close` does so too. */

@@ -7,7 +7,7 @@ import type { Clock } from './clock.ts';
 import type { Diagnosis, Signal, Weighed } from './diagnosis.ts';
 import { stopOf } from './first-calls.ts';
 import type { PaceHome } from './own-pace.ts';
-import type { PacedCall } from './pace.ts';
+import type { Pace, PacedCall } from './pace.ts';
 import { describePace, type Learned, learnedOf, type PaceDescription } from './pace-memory.ts';
 import { NotAskedError, type StopSwitch, stopForWait } from './stop-switch.ts';
 import { createWaitQueue, type Waiting } from './wait-queue.ts';
@@ -47,6 +47,8 @@ export interface Gate {
   describe(): PaceDescription;
   /** What was learned, for the next run; undefined where it is kept elsewhere. */
   learned(): Learned | undefined;
+  /** Calls that may be of use within two seconds, and as many again as are under way. */
+  ahead(): number;
   /** Whether calls fail here that go well elsewhere. */
   isSick(): boolean;
   close(): Promise<void>;
@@ -240,7 +242,7 @@ export function createGate(options: GateOptions): Gate {
     const { pace } = home;
     if (pace.state !== 'testing' || pause?.isPaused) return;
     // Those who share the pace may have been refused long before this process came.
-    const lastedMs = clock.nowMs() - Math.max(pace.refusedMs, openedMs);
+    const lastedMs = triedUntilMs(pace, clock.nowMs()) - Math.max(pace.refusedMs, openedMs);
     if (lastedMs <= (isFailing ? maxOutageMs : maxWaitMs)) return;
     const comeBack = pace.isStated
       ? { comeBackAtMs: options.now() + pace.shutUntilMs - clock.nowMs() }
@@ -465,10 +467,20 @@ export function createGate(options: GateOptions): Gate {
       const { pace, fixed } = home;
       // Refusals that last are tried as an outage is, and are none.
       const isOut = pace.isAway && (isFailing || trouble === undefined);
-      const failing = { isOut, lastedMs: nowMs - pace.refusedMs, reason: trouble };
+      const failing = {
+        isOut,
+        lastedMs: triedUntilMs(pace, nowMs) - pace.refusedMs,
+        reason: trouble,
+      };
       return { ...describePace(pace, fixed, nowMs), ...(pace.state === 'testing' && { failing }) };
     },
     learned: () => learnedOf(home.pace, home.fixed, options.now() - clock.nowMs()),
+    ahead: () => {
+      const { ratePerMs, latencyMs } = home.pace;
+      const { count, perMs } = home.fixed?.rate ?? { count: ratePerMs, perMs: 1 };
+      const fastest = concurrency / Math.max(1, latencyMs);
+      return 2 * inFlight + AHEAD_MS * Math.min(count / perMs, fastest);
+    },
     isSick: () => home.isSick === true,
     close: async () => {
       sleeping?.stop.abort();
@@ -479,8 +491,18 @@ export function createGate(options: GateOptions): Gate {
 
 const rank = (one: readonly [Meaning, Subject] | undefined): number =>
   one?.[0].kind === 'found' ? 0 : 1;
+/**
+ * Until when calls were tried. A test that is long overdue cannot be made: Redis is away, or calls are not
+ * wanted.
+ */
+const triedUntilMs = ({ refusedMs, lastMs, shutUntilMs }: Pace, nowMs: number): number =>
+  Math.min(nowMs, Math.max(refusedMs, lastMs, shutUntilMs) + OVERDUE_MS);
+const OVERDUE_MS = 5_000;
 const AWAY: ReadonlySet<Meaning['kind']> = new Set(['away', 'machine']);
 const NO_CALL: PacedCall = { sentAtMs: Number.MAX_VALUE, latencyMs: 0, inFlight: 0 };
+
+/** Longer, and whoever comes waits for it; shorter, and callers are idle between two jobs of a queue. */
+const AHEAD_MS = 2_000;
 
 /** A wait that is too long is tried first: it may be stated for one domain alone. */
 const FIRST_STATED_MS = 1_000;

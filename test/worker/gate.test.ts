@@ -179,7 +179,7 @@ const none = heard('none', answer.throttled());
 const out = heard('out', WAITS_3);
 const failing = heard('failing', answer.away());
 const paced = (pace: Partial<Pace>): Step => ({ pace });
-const TESTING = paced({ state: 'testing' });
+const TESTING = paced({ state: 'testing', lastMs: 20_000 });
 
 const [REFUSED, NONE] = [{ how: 'refused' }, { how: 'none' }];
 const THREE = { retryAfterMs: 3_000 };
@@ -218,6 +218,8 @@ it.each<{ readonly happens: readonly Step[]; readonly stopped: object | undefine
   { happens: [WAITS, TESTING, { atMs: 11_000 }], stopped: undefined },
   { happens: [WAITS, TESTING, AT_11_S], stopped: { reason: 'quota', throttledMs: 10_001 } },
   { happens: [WAITS, TESTING, paced({ refusedMs: 2_000 }), AT_11_S], stopped: undefined },
+  // No call could be tried: Redis, which has the pace, is away.
+  { happens: [WAITS, TESTING, paced({ lastMs: 6_000 }), AT_11_S], stopped: undefined },
   {
     happens: [WAITS, TESTING, paced({ isStated: true, shutUntilMs: 15_000 }), AT_11_S],
     stopped: { reason: 'quota', throttledMs: 10_001, comeBackAtMs: 1_015_000 },

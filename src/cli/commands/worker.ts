@@ -97,6 +97,7 @@ async function work(
     api: nameApi(settings),
     queue: queueName,
     concurrency: lookupsAtOnce(concurrency, api.endpoint),
+    useful: local.useful,
     maxPendingMs: pendingMs(maxWait),
     findTrouble,
     signal: noNewCall,

@@ -95,6 +95,7 @@ async function openSharedQueue(
         outstanding,
         control,
         concurrency,
+        useful: () => session.parts?.local.useful() ?? concurrency,
         window: () => chunks * chunkSize(),
         rate: rate === 'auto' ? undefined : rate,
         bounds,

@@ -30,7 +30,7 @@ const LONGEST_READ_MS = 2_000;
 /** What makes the lookups of a session, once it is open. */
 export interface LookupParts {
   /** The worker of this process, which may have nothing to do. */
-  readonly local: Pick<LocalWorker, 'gate' | 'counters' | 'findings'>;
+  readonly local: Pick<LocalWorker, 'gate' | 'counters' | 'findings' | 'useful'>;
   /** Why nothing comes from the queue. @default something comes */
   readonly stall?: (() => Stall | undefined) | undefined;
 }

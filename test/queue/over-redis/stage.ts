@@ -90,6 +90,7 @@ export async function openStage(own?: TestRedis): Promise<Stage> {
     api: 'http://api.test',
     queue: QUEUE,
     concurrency: 4,
+    useful: () => 16,
     callsMade: () => 0,
     onNotice,
   };

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { LOOKUPS_JOB, runKey } from '../../../src/queue/names.ts';
 import { createGate } from '../../support/gate.ts';
@@ -98,6 +99,26 @@ it('a worker that stops gives back what it has not begun, and is then no worker 
     (await stage.entries(QUEUE)).flatMap(({ outcomes }) => outcomes.map(({ domain }) => domain));
   await expect.poll(domains).toEqual(['a.com', 'b.com', 'c.com']);
 });
+
+it.each([
+  [0, 1],
+  [150, 4],
+])(
+  'a worker to which %i lookups are of use has %i jobs of 50, and leaves the rest to others',
+  async (useful, held) => {
+    const stage = await openStage();
+    const domains = Array.from({ length: 50 }, (_, at) => `${at}.com`);
+    await stage.queue.addBulk(
+      Array.from({ length: 9 }, () => ({ name: LOOKUPS_JOB, data: { domains } })),
+    );
+    const gate = createGate();
+    stage.worker({ useful: () => useful, concurrency: 64, handle: () => gate.opened });
+    await expect.poll(() => stage.queue.getActiveCount()).toBe(held);
+    await setImmediate();
+    expect(await stage.queue.getActiveCount()).toBe(held);
+    gate.open();
+  },
+);
 
 it('a worker whose calls alone fail tries one lookup, and leaves the rest to others', async () => {
   const stage = await openStage();
