@@ -18,20 +18,19 @@ export function createCallCounters(): CallCounters {
 }
 
 type CallsOfOutcome = { readonly attempts: number } & Partial<
-  Record<'shared' | 'throttled' | 'billedMicros', number | undefined>
+  Record<'calls' | 'throttled' | 'billedMicros', number | undefined>
 >;
 
 /**
- * Adds the calls that an outcome reports: those answered 429 (`throttled`) and all others
- * (`attempts`), and what they cost. Of calls about several domains each has its share: round the
- * sums.
+ * Adds the calls that an outcome reports, and what they cost. Of calls about several domains each
+ * has its share: round the sums.
  */
 export function addCallsOf(
-  { attempts, shared = 0, throttled = 0, billedMicros = 0 }: CallsOfOutcome,
+  { attempts, throttled = 0, calls = attempts + throttled, billedMicros = 0 }: CallsOfOutcome,
   counters: CallCounters,
 ): void {
-  counters.calls += attempts - shared + throttled;
-  counters.retries += Math.max(0, attempts - shared - 1);
+  counters.calls += calls;
+  counters.retries += Math.max(0, calls - throttled - 1);
   counters.throttled += throttled;
   counters.billedMicros += billedMicros;
 }

@@ -61,11 +61,11 @@ export interface Outcome extends Details {
   readonly domain: string;
   readonly status: OutcomeStatus;
   /**
-   * What of its attempts counts with other domains that were in the same calls. Not stored.
+   * Calls made for it, with its share of those about several domains. Not stored.
    *
-   * @default 0
+   * @default attempts and throttled ones
    */
-  readonly shared?: number | undefined;
+  readonly calls?: number | undefined;
   /** Calls that the API refused for the moment (429 and the like). Not stored. @default 0 */
   readonly throttled?: number | undefined;
   /**

@@ -22,10 +22,7 @@ export interface CollectorOptions {
 
 /** The parts of an outcome that are reported, without its answer. */
 export interface KeptOutcome
-  extends Pick<
-    Outcome,
-    'domain' | 'status' | 'attempts' | 'shared' | 'throttled' | 'billedMicros'
-  > {
+  extends Pick<Outcome, 'domain' | 'status' | 'attempts' | 'calls' | 'throttled' | 'billedMicros'> {
   /** Tells whether two domains have the same record; undefined where there is none. */
   readonly record: number | undefined;
 }
@@ -44,12 +41,12 @@ export function createCollector(options: CollectorOptions): Reply {
     const dated = fetchedAtMs === outcome.fetchedAtMs ? outcome : { ...outcome, fetchedAtMs };
     const written = store.put(dated);
     if (batch?.written !== written) batch = openBatch(written);
-    const { domain, status, attempts, shared, throttled = 0, billedMicros } = outcome;
+    const { domain, status, attempts, calls, throttled = 0, billedMicros } = outcome;
     batch.kept.push({
       domain,
       status,
       attempts,
-      shared,
+      calls,
       throttled,
       billedMicros,
       record: status === 'found' ? recordKey(outcome.json) : undefined,

@@ -153,8 +153,8 @@ export class Parking {
     const { collect, outstanding } = this.#options;
     const ended: Outcome[] = [];
     for (const { outcome } of this.#pending.values()) {
-      // What its calls cost was counted when it was parked.
-      ended.push({ ...outcome, throttled: 0, billedMicros: 0 });
+      // Its calls were counted when it was parked.
+      ended.push({ ...outcome, calls: 0, throttled: 0, billedMicros: 0 });
       // The queue may have dropped it after the stop. It was asked all the same.
       outstanding.add(outcome.domain);
     }

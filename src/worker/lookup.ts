@@ -91,7 +91,7 @@ class Lookup implements Question, Subject {
   /** What of the last call was for this domain. */
   #share = 1;
   #attempts = 0;
-  #shared = 0;
+  #calls = 0;
   #throttled = 0;
   #again = 0;
   #billedMicros = 0;
@@ -129,7 +129,7 @@ class Lookup implements Question, Subject {
       const verdict = await this.#call(path, redirects === 0);
       const meaning = this.#last;
       if (verdict === 'again' && this.#mayAskAgain()) continue;
-      this.#addAttempt();
+      this.#attempts += 1;
       if (verdict === 'again') return 'fail';
       if (verdict !== 'believe' || meaning?.kind !== 'redirect') return verdict;
       redirects += 1;
@@ -141,15 +141,10 @@ class Lookup implements Question, Subject {
     }
   }
 
-  #addAttempt(): void {
-    this.#attempts += 1;
-    this.#shared += 1 - this.#share;
-  }
-
   #mayAskAgain(): boolean {
     const kind = this.#last?.kind;
     if (kind === 'throttled') this.#throttled += this.#share;
-    else if (kind === 'refused' || kind === 'rejected') this.#addAttempt();
+    else if (kind === 'refused' || kind === 'rejected') this.#attempts += 1;
     this.#again += 1;
     return this.#again <= MOST_AGAIN;
   }
@@ -190,11 +185,13 @@ class Lookup implements Question, Subject {
   /** A call over a connection that was closed is made again. */
   #throwUnlessClosed(error: unknown): void {
     if (!(error instanceof ClosedConnectionError)) throw error;
-    this.#addAttempt();
+    this.#calls += this.#share;
+    this.#attempts += 1;
   }
 
   #note(meaning: Meaning, latencyMs: number): void {
     this.#last = meaning;
+    this.#calls += this.#share;
     this.#billedMicros += meaning.costMicros ?? 0;
     this.#context.onCall?.({ domain: this.domain, meaning, latencyMs });
   }
@@ -253,7 +250,7 @@ class Lookup implements Question, Subject {
       said: meaning.said,
       httpStatus: meaning.httpStatus,
       attempts: this.#attempts,
-      shared: this.#shared || undefined,
+      calls: this.#calls,
       throttled: this.#throttled,
       billedMicros: this.#billedMicros || undefined,
       retryAfterMs: meaning.kind === 'pending' ? meaning.retryAfterMs : undefined,

@@ -34,8 +34,8 @@ it('an outcome counts once, when it is stored; then nothing is outstanding', asy
 });
 
 it('what is pending stays outstanding until a stop, and its calls count', async () => {
-  const { session } = openSession(['a.com']);
-  const pending = outcomeOf('a.com', { status: 'pending', json: '', attempts: 2 });
+  const { session, commit } = openSession(['a.com']);
+  const pending = outcomeOf('a.com', { status: 'pending', json: '', attempts: 1, calls: 2 });
   await session.parking.collect([pending]);
   expect([session.done, session.counters.calls, [...session.outstanding]]).toEqual([
     0,
@@ -45,4 +45,9 @@ it('what is pending stays outstanding until a stop, and its calls count', async 
   const quiet = session.outstanding.untilEmpty(session.stopSwitch.noNewCall);
   session.stopSwitch.stop({ reason: 'interrupted' });
   await quiet;
+  const closing = session.parking.close();
+  await new Promise(setImmediate);
+  commit();
+  await closing;
+  expect([session.done, session.counters.calls]).toEqual([1, 2]);
 });
