@@ -4,7 +4,7 @@ import type { Outcome } from '../../src/calls/outcome.ts';
 import type { Fill } from '../../src/collector/fill.ts';
 import { isListed, type OutputRow } from '../../src/collector/joined-row.ts';
 import type { IndexedRow } from '../../src/collector/row-index.ts';
-import { join } from '../../src/collector/second-reading.ts';
+import { join, recordOf } from '../../src/collector/second-reading.ts';
 import { createCutter } from '../../src/rows/source.ts';
 import { piecesOf, sourceOf } from '../rows/sources.ts';
 import { outcomeOf } from '../store/outcomes.ts';
@@ -21,7 +21,7 @@ const OUTCOMES: readonly Outcome[] = [
 async function joinAll(
   text: string,
   index: readonly IndexedRow[],
-  fill?: Fill,
+  { fill, at = 0 }: { readonly fill?: Fill; readonly at?: number } = {},
 ): Promise<OutputRow[]> {
   const rows: OutputRow[] = [];
   const joined = join({
@@ -36,15 +36,13 @@ async function joinAll(
       const outcome = OUTCOMES.find((each) => each.domain === domain);
       const hasOlder = domain !== 'new.com' && (!outcome || outcome.status === 'failed');
       const older = outcomeOf(domain, { fetchedAtMs: 1, json: '{"name":"Older"}' });
-      return { outcome, older: hasOlder ? older : undefined, at: 0, said: '' };
+      return { outcome, older: hasOlder ? older : undefined, at, said: 'x' };
     },
-    apis: [
-      {
-        name: 'one',
-        fields: [{ name: 'name', valueOf: (answer) => answer['name'] }],
-        skipReason: 'max_calls',
-      },
-    ],
+    apis: ['one', 'two'].slice(0, at + 1).map((name) => ({
+      name,
+      fields: [{ name: 'name', valueOf: (answer) => answer['name'] }],
+      skipReason: 'max_calls',
+    })),
     fill,
   });
   for await (const batch of joined) rows.push(...batch);
@@ -102,7 +100,7 @@ describe('join', () => {
         { ...row, kind: 'due', text: 'down.com', key: 'def' },
         { ...row, kind: 'due', text: 'new.com' },
       ],
-      fill,
+      { fill },
     );
     expect(asked).toEqual([
       ['1\n', 'A'],
@@ -118,6 +116,53 @@ describe('join', () => {
       ['4\n', 1, '', undefined],
     ]);
   });
+});
+
+it('rows of megabytes are given a few at a time, whether they or their answers are long', async () => {
+  const long = 'x'.repeat(1_200_000);
+  for (const [raw, json] of [
+    [`${long}\n`, '{}'],
+    ['1\n', `{"a":"${long}"}`],
+  ] as const) {
+    const row = { kind: 'due', fields: 1, sizeBytes: raw.length, text: 'a.com' } as const;
+    const batches = join({
+      source: sourceOf(raw.repeat(3), { chunkBytes: 1_000_000 }),
+      headBytes: 0,
+      index: {
+        read: async function* () {
+          yield [row, row, row];
+        },
+      },
+      answers: () => ({ outcome: outcome('a.com', { json }), at: 0, said: '' }),
+      apis: [{ name: 'one', fields: [], skipReason: '' }],
+    });
+    const sizes: number[] = [];
+    for await (const batch of batches) sizes.push(batch.length);
+    expect(sizes).toEqual([2, 1]);
+  }
+});
+
+it.each([
+  [0, [undefined, undefined], [undefined, undefined]],
+  [1, ['two', undefined], ['x', 'x']],
+])(
+  'of several APIs a row says which it is from, and what they said: %d',
+  async (at, from, said) => {
+    const row = { sizeBytes: 2, fields: 1, kind: 'due' } as const;
+    const index = [
+      { ...row, text: 'a.com' },
+      { ...row, text: 'b.com' },
+    ];
+    const rows = (await joinAll('d\n1\n2\n', index, { at })).filter(isListed);
+    expect(rows.map(({ source }) => source)).toEqual(from);
+    expect(rows.map(({ sources }) => sources)).toEqual(said);
+  },
+);
+
+it('what fills is found in the columns as well, where there are several APIs', () => {
+  const fields = [{ name: 'city', valueOf: (answer: object) => Object.values(answer)[0] }];
+  expect(recordOf({ town: 'Ulm' }, fields, false)).toEqual({ town: 'Ulm' });
+  expect(recordOf({ town: 'Ulm' }, fields, true)).toEqual({ town: 'Ulm', city: 'Ulm' });
 });
 
 describe('createCutter', () => {
