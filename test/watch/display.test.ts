@@ -1,5 +1,6 @@
+import { Writable } from 'node:stream';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { openJobDisplay } from '../../src/watch/display.ts';
+import { openDisplay, openJobDisplay } from '../../src/watch/display.ts';
 import type { Progress } from '../../src/watch/events.ts';
 import { openLog } from '../../src/watch/log.ts';
 import { recordRun } from '../../src/watch/record-run.ts';
@@ -48,5 +49,40 @@ it.each<[what: string, wait: Partial<Progress>, minutes: number, lines: number]>
     expect(lines.length - 1).toBeLessThanOrEqual(expected);
     pass({}, 5_000);
     expect(lines.length - 1).toBeLessThanOrEqual(expected + 2);
+  },
+);
+
+it.each([
+  [50, false],
+  [70, true],
+])(
+  'somebody at a terminal who waits for %i s is told how to end it: %s',
+  async (seconds, isTold) => {
+    // Given a run at a terminal
+    let shown = '';
+    const terminal = new Writable({
+      write: (bytes, _, done) => {
+        shown += String(bytes);
+        done();
+      },
+    });
+    const stream = Object.assign(terminal, { isTTY: true, columns: 100, rows: 40 }) as Writable &
+      NodeJS.WriteStream;
+    const log = openLog({ format: 'shown', level: 'info', stream, redact: (text) => text });
+    const options = { log, level: 'info', progress: 'bar', stream } as const;
+    const display = await openDisplay({ ...options, redact: (text) => text });
+    const recorder = recordRun({ runId: 'abc', list: 'list.csv', api: '' });
+    display.onRecorder(recorder);
+    // When its key is refused for so long
+    const refused = { ...failing, reason: 'http_401', lastedMs: seconds * 1_000 };
+    const progress = { ...PROGRESS, due: 6, calls: 1, pace: { ...PACE, failing: refused } };
+    recorder.onEvent({ type: 'progress', ...progress });
+    display.show({ type: 'progress', ...progress });
+    display.end();
+    // Then it says so, and after a minute what is kept
+    expect(shown).toMatch(
+      /has refused every call since .* \(it refuses the key, 401\); trying it now/,
+    );
+    expect(shown.includes('Ctrl-C ends the run: what was found is kept')).toBe(isTold);
   },
 );
