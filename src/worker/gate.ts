@@ -198,12 +198,10 @@ export function createGate(options: GateOptions): Gate {
     try {
       for (let domain = diagnosis.probe; domain !== undefined; domain = diagnosis.probe) {
         const spend = await payForProbe();
-        if (!spend) {
-          diagnosis.giveUpProbe();
-          break;
-        }
-        const flight = await takeOff({ domain }, spend, 'probe');
-        flight.probed(await callProbe(domain, flight));
+        if (spend) {
+          const flight = await takeOff({ domain }, spend, 'probe');
+          flight.probed(await callProbe(domain, flight));
+        } else diagnosis.giveUpProbe();
         if (isIdle) diagnosis.idle(inFlight + waiting.length);
       }
     } catch {

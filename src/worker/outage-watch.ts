@@ -137,6 +137,7 @@ export class OutageWatch {
   /** No call is left for it. */
   giveUpProbe(): void {
     this.isProbeWanted = false;
+    this.idleProbes = MOST_IDLE;
     if (this.state === 'suspected') this.state = 'down';
   }
 }

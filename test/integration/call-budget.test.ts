@@ -33,6 +33,31 @@ describe('--max-calls', () => {
     expect(summaryOf(again)).toMatchObject({ statuses: { found: 60, skipped: 0 } });
   });
 
+  it.each([
+    { queue: 'in process', refused: 10 },
+    { queue: 'over a queue', refused: 10 },
+    { queue: 'over a queue', refused: 2 },
+  ])(
+    '$queue ends a run whose last calls were refused $refused domains, where none is left to find out why',
+    async ({ queue, refused }) => {
+      const found = 20;
+      const { enrich, worker, folder, api } = await openStage(found + refused, {
+        respond: (domain) => (refusedDomains.has(domain) ? { status: 403 } : undefined),
+      });
+      const refusedDomains = new Set(domains(found + refused).slice(found));
+      const bounds = ['--max-calls', String(found + Math.ceil(refused / 2)), '--json'];
+      if (queue === 'over a queue') await worker();
+      const ended =
+        queue === 'over a queue'
+          ? await enrich('--workers', '0', ...bounds).ended
+          : await enrichHere(folder, api.url, ...bounds);
+      expect(ended.code, ended.stderr).toBe(4);
+      const { stopped, statuses } = summaryOf(ended);
+      expect(stopped).toEqual({ reason: 'max_calls' });
+      expect(statuses).toMatchObject({ found, skipped: refused });
+    },
+  );
+
   it.each(['SIGINT', 'SIGKILL'] as const)(
     'over a queue counts what the run had spent that was ended by %s, and then begins anew',
     async (signal) => {
