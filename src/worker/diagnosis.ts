@@ -499,7 +499,9 @@ export class Diagnosis {
       if (FAILS.has(one.meaning.kind)) return this.#knownVerdict(one) ?? 'retry';
       const isOnly = this.#counts.goods === 0;
       if (kind.isPlain || isOnly || one.meaning.kind === 'found') return 'believe';
-      return this.#knownVerdict(one) ?? (alike > 1 ? 'believe' : this.#repeat(one.history));
+      // Twice the same is enough, unless asking again has made others good.
+      const enough = kind.bettered > 0 ? HOPELESS : 1;
+      return this.#knownVerdict(one) ?? (alike > enough ? 'believe' : this.#repeat(one.history));
     });
   }
 
