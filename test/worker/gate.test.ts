@@ -253,7 +253,7 @@ describe('a probe', () => {
       stopped: false,
       holds: ['idle', 'spent', 'probe of p: http_200', { how: 'good' }, 'idle'],
     },
-    { budget: 'later', stopped: false, holds: ['idle', 'no probe of p'] },
+    { budget: 'later', stopped: false, holds: ['idle', 'no probe of p', 'idle'] },
     { budget: 'left', stopped: true, holds: ['idle', 'end', 'released', { how: 'none' }] },
   ] as const)('is paid from the budget ($budget; stopped: $stopped)', async (given) => {
     const { gate, set, stopSwitch, told } = stage({
