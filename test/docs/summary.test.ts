@@ -25,7 +25,7 @@ test('docs/operations.md lists all members of a run (UPDATE=1 writes them)', asy
 function membersOf(source: string, of: string) {
   const [, body = ''] =
     new RegExp(`^export interface ${of} \\{\\n(.*?)^\\}`, 'ms').exec(source) ?? [];
-  const said = String.raw`(?: {2}\/\*\*\s+(?<about>.*?)\s+\*\/\n)?`;
+  const said = String.raw`(?: {2}\/\*\*[\s*]+(?<about>.*?)\s+\*\/\n)?`;
   const member = new RegExp(String.raw`^${said} {2}(?<name>\w+)\??:\s*(?<type>.*?);$`, 'gms');
   return [...body.matchAll(member)].map(({ groups: { name = '', type = '', about = '' } = {} }) => {
     return { name, type, about: about.replaceAll(/\n\s+\* ?/g, ' ').replace(/\.$/, '') };
