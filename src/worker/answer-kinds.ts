@@ -32,6 +32,8 @@ export interface AnswerKind extends Pick<Finding, 'httpStatus' | 'reason'> {
   about: About;
   /** A verdict on the domain by itself, such as a 404 in JSON: no domain is asked again for it alone. */
   readonly isPlain: boolean;
+  /** What all of its level got. */
+  readonly totals: Totals;
   /** Whether it says by itself that it is a limit, as 429 does; and whether it may be one. */
   readonly isLimitByName: boolean;
   readonly mayBeLimit: boolean;
@@ -65,6 +67,16 @@ export interface AnswerKind extends Pick<Finding, 'httpStatus' | 'reason'> {
   blockedAt: number;
 }
 
+/**
+ * How many were asked for the first time, and answers: of calls, or of the single domains of a reply
+ * about several. A limit refuses calls, however many domains they are about.
+ */
+export interface Totals {
+  readonly name: 'call' | 'part';
+  tries: number;
+  answers: number;
+}
+
 /** What is recent: so many tries. */
 const RECENT = 32;
 const DECAY = 1 - 1 / RECENT;
@@ -79,6 +91,8 @@ const ALWAYS = 0.97;
 /** How unlikely by chance the refusals of one domain have to be until they are its own. */
 const UNLIKELY = 0.003;
 const UNLIKELY_AT_LAST = 0.05;
+/** And those of several together: each half tells more. */
+const UNLIKELY_TOGETHER = 0.3;
 /** It may come by chance so often, however seldom it did. */
 const AT_LEAST = 0.2;
 const MOST_KINDS = 100;
@@ -86,29 +100,30 @@ const MOST_KINDS = 100;
 /** All kinds of bad answers of an API, and how often each comes. */
 export class AnswerKinds {
   readonly #kinds = new Map<string, AnswerKind>();
-  tries = 0;
-  answers = 0;
+  readonly calls: Totals = { name: 'call', tries: 0, answers: 0 };
+  readonly parts: Totals = { name: 'part', tries: 0, answers: 0 };
   readonly #probes: Recent = { count: 0, at: 0 };
   #usual = 0;
   #usualBad = 0;
 
-  of(meaning: Meaning): AnswerKind {
-    const group = groupOf(meaning);
+  /** @param totals of calls or of parts. @default of calls */
+  of(meaning: Meaning, totals: Totals = this.calls): AnswerKind {
+    const group = `${totals.name} ${groupOf(meaning)}`;
     const known = this.#kinds.get(group);
     if (known) return known;
     if (this.#kinds.size >= MOST_KINDS) this.#kinds.clear();
-    const kind = createKind(meaning);
+    const kind = createKind(meaning, totals);
     this.#kinds.set(group, kind);
     return kind;
   }
 
   /** An answer. @param kind undefined: it was good */
-  tried(kind: AnswerKind | undefined, isFresh: boolean): void {
-    this.answers += 1;
-    if (isFresh) this.tries += 1;
+  tried(kind: AnswerKind | undefined, isFresh: boolean, totals: Totals = this.calls): void {
+    totals.answers += 1;
+    if (isFresh) totals.tries += 1;
     if (!kind) return;
-    count(kind.any, this.answers);
-    if (isFresh) count(kind.fresh, this.tries);
+    count(kind.any, totals.answers);
+    if (isFresh) count(kind.fresh, totals.tries);
   }
 
   /** What turned out. A limit told by 429 is no news, nor what came in an outage alone. */
@@ -124,14 +139,14 @@ export class AnswerKinds {
 
   /** A domain that was found before gets it now: it is hardly the domains' own. */
   probeFailed(kind: AnswerKind): void {
-    count(kind.probed, this.answers);
+    count(kind.probed, kind.totals.answers);
     kind.evidence += Math.log((1 - ALWAYS) / Math.max(0.3, this.share(kind)));
     if (kind.about === 'own' && !kind.isPlain) this.reopen(kind);
   }
 
   /** A domain that was found before was asked. */
   noteProbe(): void {
-    count(this.#probes, this.answers);
+    count(this.#probes, this.calls.answers);
   }
 
   /** A probe was well while nothing but this kind came: were it by chance, that would be seldom. */
@@ -152,12 +167,12 @@ export class AnswerKinds {
 
   /** The share of domains asked of late for the first time that got it. */
   share(kind: AnswerKind): number {
-    return shareOf(kind.fresh, this.tries);
+    return shareOf(kind.fresh, kind.totals.tries);
   }
 
   /** The share by which it may come by chance, whoever is asked. */
   #chance(kind: AnswerKind): number {
-    return Math.max(this.share(kind), shareOf(kind.any, this.answers));
+    return Math.max(this.share(kind), shareOf(kind.any, kind.totals.answers));
   }
 
   /** How often any of them comes when all is well. */
@@ -205,7 +220,13 @@ export class AnswerKinds {
   /** A domain whose own it is. */
   noteOwn(kind: AnswerKind): void {
     kind.own += 1;
-    if (kind.about === 'limit') kind.baseShare = Math.max(kind.baseShare, kind.own / this.tries);
+    if (kind.about === 'limit')
+      kind.baseShare = Math.max(kind.baseShare, kind.own / kind.totals.tries);
+  }
+
+  /** Whether so many refusals of several together may be for one of them. */
+  isOfOne(kind: AnswerKind, same: number, bad: number): boolean {
+    return (kind.about !== 'chance' && bad > 2) || this.#chance(kind) ** same < UNLIKELY_TOGETHER;
   }
 
   /**
@@ -216,8 +237,8 @@ export class AnswerKinds {
     // Of a limit, what is refused again and again would count as limit itself.
     const recent = kind.about === 'limit' || isLast ? this.share(kind) : this.#chance(kind);
     // What is left at the end of a list may be nothing else: domains that are well are compared, too.
-    const { probed } = kind;
-    const ofProbes = (leftOf(probed, this.answers) + 1) / (leftOf(this.#probes, this.answers) + 1);
+    const probed = leftOf(kind.probed, kind.totals.answers) + 1;
+    const ofProbes = probed / (leftOf(this.#probes, this.calls.answers) + 1);
     const chance = isLast ? recent : Math.min(recent, Math.max(AT_LEAST, ofProbes));
     const share = Math.min(0.9, Math.max(AT_LEAST, chance));
     return share ** same < (isLast ? UNLIKELY_AT_LAST : UNLIKELY);
@@ -243,7 +264,7 @@ function shareOf(recent: Recent, all: number): number {
   return full === 0 ? 0 : (leftOf(recent, all) * (1 - DECAY)) / full;
 }
 
-function createKind(meaning: Meaning): AnswerKind {
+function createKind(meaning: Meaning, totals: Totals): AnswerKind {
   const { kind, httpStatus, form, isSure } = meaning;
   const isLimitByName = kind === 'throttled' || kind === 'quota';
   const isOfMoment = isLimitByName || kind === 'away' || kind === 'machine';
@@ -256,8 +277,9 @@ function createKind(meaning: Meaning): AnswerKind {
     reason: 'reason' in meaning ? meaning.reason : '',
     about: isLimitByName ? 'limit' : isPlain ? 'own' : 'unknown',
     isPlain,
+    totals,
     isLimitByName,
-    mayBeLimit: isLimitByName || (!isPlain && kind !== 'failed'),
+    mayBeLimit: isLimitByName || (!isPlain && kind !== 'failed' && totals.name === 'call'),
     isFailure: kind === 'away',
     isSpell: false,
     fresh: { count: 0, at: 0 },

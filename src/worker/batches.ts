@@ -5,7 +5,7 @@ import type { Meaning } from '../brand/meaning.ts';
 import type { Clock } from './clock.ts';
 import type { Gate, Permit, Question } from './gate.ts';
 import { NotAskedError, type StopSwitch } from './stop-switch.ts';
-import type { Verdict } from './withheld.ts';
+import type { Subject, Verdict } from './withheld.ts';
 
 /**
  * Asks about several domains in one call, where the API has batches. The gate sees calls; each lookup
@@ -14,7 +14,8 @@ import type { Verdict } from './withheld.ts';
  * ```text
  *   lookup ─call─▶ waiting ─go─▶ one call ─reply─▶ answer of each domain ─▶ lookup
  *                     ▲             │
- *                     └─ in halves ─┘ refused as a whole: one domain may be to blame
+ *                     ├── as it was ┤ refused as a whole: one answer, about all of them
+ *                     └─ in halves ─┘ the same again, while others are well: one domain may be to blame
  * ```
  *
  * A domain that a reply is silent about is asked about alone.
@@ -49,8 +50,8 @@ export interface BatchesOptions {
 /** A lookup that waits for its call. */
 interface Waiting {
   readonly question: Question;
-  /** Only those of the same part go together: of a call that was refused, each half. */
-  readonly part: object | undefined;
+  /** Only those of the same party go together: of a call that was refused, all, or each half. */
+  readonly party: Subject | undefined;
   readonly resolve: (call: BatchedCall) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -58,8 +59,11 @@ interface Waiting {
 /** A call waits this long for others to join it, unless it is full. */
 const LINGER_MS = 5;
 
-/** A call that fails so often as a whole may do so for one of its domains. */
-const MOST_TOGETHER = 2;
+/** A call that was refused or failed as a whole. */
+interface Refused extends Pick<BatchedCall, 'meaning' | 'latencyMs'> {
+  readonly group: readonly Waiting[];
+  readonly party: Subject;
+}
 
 const MISSING: Meaning = {
   kind: 'away',
@@ -77,12 +81,10 @@ export function lookupsAtOnce(concurrency: number, { profile }: Endpoint): numbe
 export function createBatches(options: BatchesOptions): Batches {
   const { gate, client, endpoint, batch, stopSwitch, clock, random, concurrency } = options;
   const waiting: Waiting[] = [];
-  /** Lookups that a reply was silent about. */
+  /** Lookups that a reply was silent about, or that are what is left of halves. */
   const alone = new WeakSet<Question>();
-  /** The halves of calls that were refused. */
-  const parts = new WeakMap<Question, object>();
-  /** How often calls about several failed, by the first of them. */
-  const triedTogether = new WeakMap<Question, number>();
+  /** Those whose call was refused. */
+  const parties = new WeakMap<Question, Subject>();
   let inFlight = 0;
   let isLingering = false;
 
@@ -118,17 +120,21 @@ export function createBatches(options: BatchesOptions): Batches {
 
   async function callAbout(first: Waiting): Promise<void> {
     let group: readonly Waiting[] = [first, ...takeMore(first, batch.size - 1)];
+    const { budget, list } = first.question;
+    const party = first.party ?? partyOf(group);
+    const isAnyWanted = (): boolean => group.some(({ question }) => question.isWanted());
     try {
-      const permit = await gate.ask(first.question);
+      const permit = await gate.ask({ subject: party, budget, list, isWanted: isAnyWanted });
       // Waiting for the turn may have taken long.
-      group = group.filter((one) => one === first || isWanted(one));
+      group = group.filter(isWanted);
       const most = Math.min(batch.size, permit.domains);
       waiting.unshift(...group.slice(most));
       group = [...group.slice(0, most), ...takeMore(first, most - group.length)];
       const sentAtMs = clock.nowMs();
       try {
-        if (group.length === 1) await callAlone(permit, first);
-        else await callTogether(permit, group, sentAtMs);
+        const [only] = group;
+        if (only && group.length === 1) await callAlone(permit, only);
+        else await callTogether(permit, { group, party, sentAtMs });
       } catch (error) {
         permit.abandoned(error);
         throw error;
@@ -138,7 +144,7 @@ export function createBatches(options: BatchesOptions): Batches {
     }
   }
 
-  /** Those that wait and go with the first: of the same part and the same budget, in their order. */
+  /** Those that wait and go with the first: of the same party and the same budget, in their order. */
   function takeMore(first: Waiting, most: number): readonly Waiting[] {
     const taken: Waiting[] = [];
     if (!mayJoin(first)) return taken;
@@ -146,8 +152,8 @@ export function createBatches(options: BatchesOptions): Batches {
     for (let at = 0; at < waiting.length && taken.length < most; ) {
       const next = waiting[at];
       const { question } = next ?? first;
-      const isOfPart = next?.part === first.part && question.budget === budget;
-      if (!next || !isOfPart || !mayJoin(next)) at += 1;
+      const isOfParty = next?.party === first.party && question.budget === budget;
+      if (!next || !isOfParty || !mayJoin(next)) at += 1;
       else {
         waiting.splice(at, 1);
         if (isWanted(next)) taken.push(next);
@@ -167,18 +173,17 @@ export function createBatches(options: BatchesOptions): Batches {
     const sentAtMs = clock.nowMs();
     const meaning = await client.call(endpoint.path(domain), stopSwitch.noCall, domain);
     const latencyMs = clock.nowMs() - sentAtMs;
-    resolve({ meaning, latencyMs, share: 1, verdict: permit.ended(meaning) });
+    resolve({ meaning, latencyMs, share: 1, verdict: permit.ended(meaning, question) });
   }
 
   async function callTogether(
     permit: Permit,
-    group: readonly Waiting[],
-    sentAtMs: number,
+    { group, party, sentAtMs }: { group: readonly Waiting[]; party: Subject; sentAtMs: number },
   ): Promise<void> {
     const domains = group.map(({ question }) => question.subject.domain);
     const { meaning, meanings } = await client.callBatch(batch, domains, stopSwitch.noCall);
     const latencyMs = clock.nowMs() - sentAtMs;
-    if (!meanings) return endAsOne(permit, group, { meaning, latencyMs });
+    if (!meanings) return endAsOne(permit, { group, party, meaning, latencyMs });
     const each = group.map(({ question }): [Meaning, Question['subject']] => {
       const { subject } = question;
       const said = meanings.get(subject.domain);
@@ -197,44 +202,45 @@ export function createBatches(options: BatchesOptions): Batches {
   }
 
   /** A call that was refused or failed as a whole is one piece of evidence, and goes on as one. */
-  function endAsOne(
-    permit: Permit,
-    group: readonly Waiting[],
-    { meaning, latencyMs }: Pick<BatchedCall, 'meaning' | 'latencyMs'>,
-  ): void {
-    const [first] = group;
-    if (!first) return;
+  function endAsOne(permit: Permit, { group, party, meaning, latencyMs }: Refused): void {
     const jitter = random();
-    const told = permit.ended(meaning, group.length);
-    const halve = (verdict: Verdict): Verdict => {
+    const told = permit.ended(meaning, { subject: party, domains: group.length });
+    const goOn = (verdict: Verdict): Verdict => {
       const isLimit = meaning.kind === 'throttled' || meaning.kind === 'quota';
-      if (group.length === 1 || isLimit || verdict === 'drop') return verdict;
-      const tries = (triedTogether.get(first.question) ?? 0) + 1;
-      triedTogether.set(first.question, tries);
+      if (isLimit || verdict === 'drop') return verdict;
       const isOfOne = verdict === 'believe' || verdict === 'fail';
-      if (!isOfOne && tries < MOST_TOGETHER) return verdict;
-      goInHalves(group);
-      return 'again'; // the halves are other questions
+      if (isOfOne) goInHalves(group, party);
+      else for (const { question } of group) parties.set(question, party);
+      return isOfOne ? 'again' : verdict; // the halves are other subjects
     };
-    const verdict = typeof told === 'string' ? halve(told) : told.then(halve);
+    const verdict = typeof told === 'string' ? goOn(told) : told.then(goOn);
     const share = 1 / group.length;
     for (const { resolve } of group) resolve({ meaning, latencyMs, share, verdict, jitter });
   }
 
   /** So one bad domain among a hundred costs a dozen calls, not a hundred, and none of the others. */
-  function goInHalves(group: readonly Waiting[]): void {
+  function goInHalves(group: readonly Waiting[], whole: Subject): void {
     const middle = Math.ceil(group.length / 2);
     for (const half of [group.slice(0, middle), group.slice(middle)]) {
-      const part = {};
-      for (const { question } of half) parts.set(question, part);
+      const party = partyOf(half, whole);
+      for (const { question } of half) {
+        if (half.length > 1) parties.set(question, party);
+        else alone.add(question);
+      }
     }
   }
 
   return {
     call: (question) =>
       new Promise((resolve, reject) => {
-        waiting.push({ question, part: parts.get(question), resolve, reject });
+        waiting.push({ question, party: parties.get(question), resolve, reject });
         start();
       }),
   };
 }
+
+const partyOf = ([first]: readonly Waiting[], partOf?: Subject): Subject => ({
+  domain: first?.question.subject.domain ?? '',
+  isSeveral: true,
+  partOf,
+});

@@ -1,5 +1,5 @@
 import type { Meaning } from '../brand/meaning.ts';
-import { type AnswerKind, AnswerKinds, type Finding } from './answer-kinds.ts';
+import { type AnswerKind, AnswerKinds, type Finding, type Totals } from './answer-kinds.ts';
 import { FirstCalls, stopOf } from './first-calls.ts';
 import { type Counts, type FinderOptions, LimitFinder } from './limit-finder.ts';
 import { OutageWatch } from './outage-watch.ts';
@@ -21,6 +21,7 @@ export interface Trouble {
 /** A call that was sent: how many answers had come when it was. */
 export interface Call {
   readonly answersBefore: number;
+  readonly totals: Totals;
 }
 
 /**
@@ -136,7 +137,7 @@ export class Diagnosis {
   /** A call is sent. */
   begin(): Call {
     this.#counts.calls += 1;
-    return { answersBefore: this.#counts.answers };
+    return { answersBefore: this.#counts.answers, totals: this.#kinds.calls };
   }
 
   /** Whether a lookup got a bad answer before. */
@@ -167,6 +168,31 @@ export class Diagnosis {
     return kind === 'pending' ? this.#good(subject, call) : this.#bad(meaning, subject, call);
   }
 
+  /** Weighs the answers to a call about several domains, each by itself, and the call as one that was served. */
+  noteTogether(
+    each: readonly (readonly [Meaning, Subject])[],
+    party: Subject,
+    call: Call,
+  ): readonly Weighed[] {
+    const { answersBefore } = call;
+    const part = { answersBefore, totals: this.#kinds.parts };
+    const all: Weighed[] = [];
+    // Good ones first: they tell what the others are about.
+    for (const isFound of [true, false]) {
+      for (const [at, [meaning, subject]] of each.entries()) {
+        if ((meaning.kind === 'found') === isFound) all[at] = this.note(meaning, subject, part);
+      }
+    }
+    if (all.some(({ signal }) => signal === 'good')) this.#good(party, call);
+    return all;
+  }
+
+  #tried(kind: AnswerKind | undefined, isFresh: boolean, { totals, answersBefore }: Call): boolean {
+    this.#kinds.tried(kind, isFresh, kind?.totals ?? totals);
+    const isTrial = isFresh && this.#state === 'well' && totals === this.#kinds.calls;
+    return isTrial && this.#limits.note(kind, answersBefore);
+  }
+
   // ---- good answers ----
 
   #noteFound(meaning: Meaning, subject: Subject, call: Call): Weighed {
@@ -174,7 +200,7 @@ export class Diagnosis {
     if (!this.#first.isOver && !this.#options.hasAnswered) {
       const isNew = this.#first.found(meaning, call);
       if (isNew === false) {
-        const history = this.#historyOf(subject, this.#kinds.of(meaning));
+        const history = this.#historyOf(subject, this.#kinds.of(meaning, call.totals));
         return { signal: 'good', verdict: this.#withhold(meaning, subject, history) };
       }
       if (isNew !== true) {
@@ -190,14 +216,14 @@ export class Diagnosis {
     return this.#good(subject, call);
   }
 
-  #good(subject: Subject, { answersBefore }: Call): Weighed {
+  #good(subject: Subject, call: Call): Weighed {
+    const { answersBefore } = call;
     const history = this.#histories.get(subject);
     const isFresh = !history?.bad;
     if (history && !isFresh) this.#bettered(history);
     this.#countGood(answersBefore);
-    this.#kinds.tried(undefined, isFresh);
     this.#histories.delete(subject);
-    if (isFresh && this.#state === 'well') this.#limits.note(undefined, answersBefore);
+    this.#tried(undefined, isFresh, call);
     this.#well(answersBefore);
     return GOOD;
   }
@@ -288,14 +314,18 @@ export class Diagnosis {
   #historyOf(subject: Subject, kind: AnswerKind): History {
     const known = this.#histories.get(subject);
     if (known) return known;
-    const counts = { bad: 0, same: 0, alike: 0, answeredAt: 0 };
-    const history = { kind, ...counts, isRepeat: false };
+    const none = { kind, bad: 0, same: 0, alike: 0, answeredAt: 0 };
+    const before = subject.partOf && this.#histories.get(subject.partOf);
+    const history = { ...none, ...before, isRepeat: false };
     this.#histories.set(subject, history);
     return history;
   }
 
   #bad(meaning: Meaning, subject: Subject, call: Call): Weighed {
-    const kind = this.#kinds.of(meaning);
+    // What came in a reply that was served is no limit, and comes alone, too.
+    const ofPart = this.#kinds.of(meaning, this.#kinds.parts);
+    const isPart = this.#histories.get(subject)?.kind === ofPart;
+    const kind = isPart ? ofPart : this.#kinds.of(meaning, call.totals);
     const history = this.#historyOf(subject, kind);
     const isFresh = history.bad === 0;
     const isLimit = kind.about === 'limit';
@@ -303,9 +333,7 @@ export class Diagnosis {
     history.alike = history.kind === kind ? history.alike + 1 : 1;
     history.kind = kind;
     history.bad += 1;
-    this.#kinds.tried(kind, isFresh);
-    const isFound =
-      isFresh && this.#state === 'well' && this.#limits.note(kind, call.answersBefore);
+    const isFound = this.#tried(kind, isFresh, call);
     history.answeredAt = this.#counts.answers;
     this.#lastBad = meaning;
     if (this.#counts.goods === 0 && !isLimit)
@@ -327,14 +355,14 @@ export class Diagnosis {
   #weighOne(history: History, meaning: Meaning, subject: Subject): Weighed {
     const { kind, bad, same } = history;
     const { about } = kind;
-    if (FAILS.has(meaning.kind)) {
-      const isHopeless = about === 'own' && bad > 1;
-      return {
-        signal: 'none',
-        verdict: isHopeless ? 'fail' : about === 'chance' ? 'soon' : 'retry',
-      };
+    if (subject.isSeveral && this.#kinds.isOfOne(kind, same, bad)) {
+      return { signal: 'none', verdict: 'fail' };
     }
     const signal = about === 'own' || about === 'chance' ? 'good' : 'none';
+    if (FAILS.has(meaning.kind)) {
+      const isHopeless = about === 'own' && bad > 1;
+      return { signal, verdict: isHopeless ? 'fail' : about === 'chance' ? 'soon' : 'retry' };
+    }
     if (about === 'chance') {
       const isOwn = this.#kinds.isOfDomain(kind, same, bad > this.#options.retries);
       if (isOwn) this.#kinds.noteOwn(kind);
@@ -406,7 +434,8 @@ export class Diagnosis {
     // Perhaps only domains are left that are refused for themselves.
     this.#refusals += 1;
     if (this.#refusals >= MANY_REFUSALS && !isStated) this.#outage.askProbe();
-    return { signal: isOut(meaning) ? 'out' : isLimit ? 'limit' : 'none', verdict: 'again' };
+    const signal = isOut(meaning) ? 'out' : isLimit ? this.#limits.signalOf(kind) : 'none';
+    return { signal, verdict: 'again' };
   }
 
   // ---- probes ----
@@ -448,7 +477,7 @@ export class Diagnosis {
     const kind = this.#kinds.of(meaning);
     if (kind.about === 'limit') {
       if (this.#state === 'well') this.#outage.isProbeWanted = false;
-      return 'limit';
+      return this.#limits.signalOf(kind);
     }
     this.#kinds.probeFailed(kind);
     if (!this.#outage.probeFailed()) return 'none';

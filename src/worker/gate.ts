@@ -4,7 +4,7 @@ import { type Budget, type Permit as BudgetPermit, both, isUsedUp } from '../cal
 import type { CallCounters } from '../calls/call-counters.ts';
 import { isUnsent } from '../common/reasons.ts';
 import type { Clock } from './clock.ts';
-import type { Diagnosis, Signal, Weighed } from './diagnosis.ts';
+import type { Diagnosis, Signal } from './diagnosis.ts';
 import { stopOf } from './first-calls.ts';
 import type { PaceHome } from './own-pace.ts';
 import type { Pace, PacedCall } from './pace.ts';
@@ -65,6 +65,13 @@ export interface Question {
   readonly list?: unknown;
 }
 
+/** Whom a call turned out to be about, and how many domains that are. */
+interface About {
+  readonly subject: Subject;
+  /** @default 1 */
+  readonly domains?: number;
+}
+
 /** One call that may start. */
 export interface Permit {
   /** The most domains that the call may be about. */
@@ -73,9 +80,9 @@ export interface Permit {
    * The call was answered. Tells what becomes of the answer, at once or when others have told
    * more.
    *
-   * @param domains how many it was about. @default 1
+   * @param about whom. @default whom it was asked for, one domain
    */
-  ended(meaning: Meaning, domains?: number): Verdict | Promise<Verdict>;
+  ended(meaning: Meaning, about?: About): Verdict | Promise<Verdict>;
   /**
    * The same of a call about several domains: the first meaning is that of the call as a whole.
    */
@@ -343,9 +350,10 @@ export function createGate(options: GateOptions): Gate {
       return this.#spend.domains;
     }
 
-    ended(meaning: Meaning, domains = 1): Verdict | Promise<Verdict> {
-      const latencyMs = this.#bill(meaning, domains);
-      const { signal, verdict } = diagnosis.note(meaning, this.#subject, this.#call);
+    ended(meaning: Meaning, about?: About): Verdict | Promise<Verdict> {
+      const latencyMs = this.#bill(meaning, about?.domains);
+      const subject = about?.subject ?? this.#subject;
+      const { signal, verdict } = diagnosis.note(meaning, subject, this.#call);
       this.#learn(meaning, signal, latencyMs);
       letThrough();
       return verdict;
@@ -356,20 +364,8 @@ export function createGate(options: GateOptions): Gate {
       each: readonly (readonly [Meaning, Subject])[],
     ): (Verdict | Promise<Verdict>)[] {
       const latencyMs = this.#bill(meaning, each.length);
-      // Good ones first: they tell what the others are about.
-      const inOrder = [...each.keys()].sort((one, other) => rank(each[one]) - rank(each[other]));
-      const all: Weighed[] = [];
-      for (const at of inOrder) {
-        const [one, of] = each[at] ?? [meaning, this.#subject];
-        all[at] = diagnosis.note(one, of, this.#call);
-      }
-      // A limit refuses a call as a whole, unless it says of a part that it was too much.
-      const isServed = all.some(({ signal }) => signal === 'good');
-      const worst = all.find(
-        ({ signal }, at) =>
-          (signal === 'limit' && (!isServed || each[at]?.[0].kind === 'throttled')) ||
-          signal === 'failing',
-      );
+      const all = diagnosis.noteTogether(each, this.#subject, this.#call);
+      const worst = all.find(({ signal }) => signal === 'limit' || signal === 'failing');
       this.#learn(meaning, (worst ?? all[0])?.signal ?? 'good', latencyMs);
       letThrough();
       return all.map(({ verdict }) => verdict);
@@ -487,8 +483,6 @@ export function createGate(options: GateOptions): Gate {
   };
 }
 
-const rank = (one: readonly [Meaning, Subject] | undefined): number =>
-  one?.[0].kind === 'found' ? 0 : 1;
 /**
  * Until when calls were tried. A test that is long overdue cannot be made: Redis is away, or calls are not
  * wanted.

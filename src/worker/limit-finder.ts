@@ -48,9 +48,16 @@ export class LimitFinder {
   /** Goes slower if a kind that comes by chance comes too often. */
   suspect(kind: AnswerKind): void {
     const { flowPerMs } = this.#home.pace;
-    const isExcess = kind.about === 'chance' && kind.mayBeLimit && this.#kinds.isExcess(kind);
-    if (!isExcess || this.#trial || !this.#isFree || flowPerMs < SLOWEST_TRIAL_PER_MS) return;
-    this.#trial = new RateTrial(kind, this.#whenAnswered(), flowPerMs, this.#kinds.share(kind));
+    if (kind.about !== 'chance' || !kind.mayBeLimit || this.#trial || !this.#isFree) return;
+    const share = this.#kinds.share(kind);
+    // Where nearly all fail it is waited out, limit or sick spell: no attempt is lost to it.
+    if (share > NEARLY_ALL && kind.isFailure && kind.fresh.count > FEW) {
+      this.#becomeLimit(kind, 0);
+      kind.isSpell = true;
+      return;
+    }
+    if (!this.#kinds.isExcess(kind) || flowPerMs < SLOWEST_TRIAL_PER_MS) return;
+    this.#trial = new RateTrial(kind, this.#whenAnswered(), flowPerMs, share);
     this.#home.slow(this.#trial.ratePerMs, this.#nowMs());
   }
 
@@ -91,12 +98,6 @@ export class LimitFinder {
 
   #endAsFault({ kind, share }: RateTrial): void {
     this.#trial = undefined;
-    // A sick spell, in which nearly all fail, is waited out as a limit is: no attempt is lost to it.
-    if (share > NEARLY_ALL && kind.isFailure) {
-      this.#becomeLimit(kind, 0);
-      kind.isSpell = true;
-      return this.#home.climb(0, this.#nowMs());
-    }
     // What made the pace slower was none, from the first time on.
     if (kind.about === 'limit') this.#home.climb(Number.POSITIVE_INFINITY, this.#nowMs());
     else this.#home.resume(this.#nowMs());
@@ -125,8 +126,13 @@ export class LimitFinder {
     this.#becomeLimit(kind, this.#ownShare(kind));
   }
 
+  /** What a refusal says of the pace, of a kind that is taken for a limit. */
+  signalOf(kind: AnswerKind): 'limit' | 'failing' {
+    return kind.isSpell && this.#kinds.share(kind) > HALF ? 'failing' : 'limit';
+  }
+
   #ownShare(kind: AnswerKind): number {
-    return kind.own / Math.max(1, this.#kinds.tries);
+    return kind.own / Math.max(1, kind.totals.tries);
   }
 
   /** A refusal of a kind that is taken for a limit. Returns whether it is one. */
@@ -177,6 +183,8 @@ interface Fall {
 
 /** More than comes by chance. */
 const NEARLY_ALL = 0.75;
+const HALF = 0.5;
+const FEW = 4;
 /** A share that is as good as none. */
 const LITTLE = 0.03;
 /** Good answers between two blocks that are not two outages. */

@@ -423,8 +423,9 @@ function climbOn(pace: Pace, sentAtMs: number, nowMs: number): void {
   if (pace.climbLeft === 0 || sentAtMs < pace.climbMs) return;
   pace.climbLeft -= 1;
   if (pace.climbLeft > 0) return;
-  // A rate that nobody makes use of proves nothing.
+  // A rate that nobody makes use of proves nothing: there it ends.
   const next = Math.max(pace.ratePerMs, Math.min(2 * pace.ratePerMs, 3 * pace.flowPerMs));
+  pace.climbToPerMs = next > pace.ratePerMs ? pace.climbToPerMs : next;
   pace.ratePerMs = Math.min(pace.climbToPerMs, next);
   pace.climbLeft = CLIMB_CALLS;
   pace.climbMs = nowMs;
@@ -440,6 +441,9 @@ export function resume(pace: Pace, nowMs: number): void {
   pace.nextMs = Math.min(pace.nextMs, nowMs);
   pace.windowMs = nowMs;
   pace.accepted = 0;
+  // What was accepted while it was slow says nothing of the limit.
+  pace.epochMs = nowMs;
+  pace.epochAccepted = 0;
 }
 
 /** Refused on the way up: the limit lies between the last two steps, or is what it was. */

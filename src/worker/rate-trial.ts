@@ -40,9 +40,10 @@ export class RateTrial {
     );
   }
 
-  /** The share that a fault has: what it was at first. */
+  /** The share that a fault has. */
   get share(): number {
-    return this.#test.share;
+    const { share, calls, bad } = this.#test;
+    return (share * PRIOR_CALLS + bad) / (PRIOR_CALLS + calls);
   }
 
   /** Notes an answer. Returns what it tells. */
@@ -69,12 +70,10 @@ export class RateTrial {
     this.#calls += 1;
     if (isBad) this.#bad += 1;
     const isFaster = ratePerMs > 1.2 * this.ratePerMs;
-    const share = this.#bad / this.#calls;
-    const base = Math.max(this.kind.baseShare, this.cleanShare);
-    if (isBad && isFaster && this.#bad >= ENOUGH && share > base + CLEAN) {
-      return 'limit';
-    }
-    if (this.#calls >= 24) {
+    const base = Math.max(this.kind.baseShare, this.cleanShare, LEAST_SHARE) * this.#calls;
+    // Far more than chance brings.
+    if (isBad && isFaster && this.#bad >= base + FAR * Math.sqrt(base)) return 'limit';
+    if (this.#calls >= MOST_CLIMBING) {
       this.#calls /= 2;
       this.#bad /= 2;
     }
@@ -83,12 +82,15 @@ export class RateTrial {
 }
 
 type Told = 'fault' | 'clean' | 'limit';
-/** More than that of the slower rate by so much is more. */
-const CLEAN = 0.1;
-const ENOUGH = 3;
+/** In standard deviations, of at least such a share. */
+const FAR = 3;
+const LEAST_SHARE = 0.03;
+const MOST_CLIMBING = 48;
 /** Slower would take too long to tell. */
 const LEAST_PER_MS = 1 / 1_000;
 const MOST_CALLS = 600;
+/** What made it suspect is worth so many calls. */
+const PRIOR_CALLS = 16;
 const AT_TOP_CALLS = 60;
 
 /**

@@ -1,5 +1,5 @@
 -- Generated from pace.ts, ../calls/rate.ts, rate.ts, shared-pace.ts, pace-in-redis.ts by npm run make:lua.
--- sha256 of these: 017c3d75a14fd61990c3e9cbefa018d478ec776973c12844d5055720ea812970
+-- sha256 of these: 727aae8d736e46ec403bd8ac68b4fe467b7dcda287fd2ee8ca9132f7c5c91102
 local require
 local ____modules = {}
 local ____moduleCache = {}
@@ -262,6 +262,7 @@ function climbOn(pace, sentAtMs, nowMs)
         pace.ratePerMs,
         math.min(2 * pace.ratePerMs, 3 * pace.flowPerMs)
     )
+    pace.climbToPerMs = next > pace.ratePerMs and pace.climbToPerMs or next
     pace.ratePerMs = math.min(pace.climbToPerMs, next)
     pace.climbLeft = CLIMB_CALLS
     pace.climbMs = nowMs
@@ -279,6 +280,8 @@ function ____exports.resume(pace, nowMs)
     pace.nextMs = math.min(pace.nextMs, nowMs)
     pace.windowMs = nowMs
     pace.accepted = 0
+    pace.epochMs = nowMs
+    pace.epochAccepted = 0
 end
 function endClimb(pace, nowMs, statedMs)
     local ____pace_11 = pace

@@ -54,6 +54,10 @@ export class Withheld {
 /** A lookup, or whatever else is asked about as one. */
 export interface Subject {
   readonly domain: string;
+  /** Whether it is several lookups that go together. @default false */
+  readonly isSeveral?: boolean;
+  /** Those of which it is a half: what they got, it got. @default none */
+  readonly partOf?: Subject | undefined;
 }
 
 /**

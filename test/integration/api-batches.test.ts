@@ -120,6 +120,26 @@ describe('a batch', () => {
     expect(asked.length).toBeLessThanOrEqual(20);
   });
 
+  it('counts a call that a limit refuses once, whatever its status: none goes in halves for it', async () => {
+    let tokens = 4;
+    const filling = setInterval(() => (tokens = Math.min(4, tokens + 1)), 100);
+    const { url, asked } = await openApi({
+      say: everyOne,
+      refuse: () => {
+        if (tokens < 1) return 400;
+        tokens -= 1;
+        return undefined;
+      },
+    });
+    const folder = openProfile(url);
+    folder.write('list.csv', listOf(Array.from({ length: 600 }, (_, at) => `d${at}.com`)));
+    const ended = await enrichHere(folder);
+    clearInterval(filling);
+    expect(summaryOf(ended)).toMatchObject({ statuses: { found: 600, rejected: 0, failed: 0 } });
+    expect(asked.filter(({ domains }) => domains.length < 20).length).toBeLessThan(20);
+    expect(asked.length).toBeLessThan(4 * 30);
+  });
+
   it('asks about a domain alone that a reply is silent about', async () => {
     const { url, asked } = await openApi({
       say: (domain) => (domain === 'd5.com' ? undefined : everyOne(domain)),

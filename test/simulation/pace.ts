@@ -31,7 +31,9 @@ const bucket = (count: number, burst: number, more: Partial<Limit> = {}): Limit 
   limit('bucket', count, 1, { burst, ...more });
 const slow = (latencyMs: number, domains = 5_000): Partial<World> => ({ latencyMs, domains });
 const later = (atMs: number, factor: number): Partial<World> => ({ change: { atMs, factor } });
-const FAILING = { troubles: [{ reply: '500', share: 0.02, fromMs: 0, forMs: FOREVER }] } as const;
+const failing = (share: number): Partial<World> => ({
+  troubles: [{ reply: '500', share, fromMs: 0, forMs: FOREVER }],
+});
 
 /** Measured over 5,000 calls, after the first tenth. */
 export const LONG: readonly Paced[] = [
@@ -61,7 +63,8 @@ export const LONG: readonly Paced[] = [
   paced('bucket 20/s, 7 s a call', bucket(20, 20), { used: 0.65, ...slow(7_020) }),
   paced('bucket 5/s, 1 s a call', bucket(5, 5), slow(1_020, 2_500)),
   paced('bucket 1/s, 300 calls', bucket(1, 1), { used: 0.75, refused: 0.13, ...slow(320, 300) }),
-  paced('bucket 50/s, 2 % errors', bucket(50, 50), FAILING),
+  paced('bucket 50/s, 2 % errors', bucket(50, 50), failing(0.02)),
+  paced('windows of 15 in 1 s, 25 % errors', limit('fixed', 15, 1), failing(0.25)),
   paced(
     'headers claim four times as much',
     limit('fixed', 100, 10, { headers: 'ratelimit', claims: 4 }),

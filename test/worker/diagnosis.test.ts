@@ -29,8 +29,12 @@ function open(options: Partial<DiagnosisOptions> = {}) {
   const verdicts = new Map<string, string>();
   let named = 0;
   /** A domain is answered. Returns what that tells of the pace. */
-  function hear(domain: string, meaning: Meaning = answer.found(domain), call = diagnosis.begin()) {
-    const asked = lookups.get(domain) ?? { domain };
+  function hear(
+    domain: string,
+    meaning: Meaning = answer.found(domain),
+    call = diagnosis.begin(),
+    asked = lookups.get(domain) ?? { domain },
+  ) {
     lookups.set(domain, asked);
     const { signal, verdict } = diagnosis.note(meaning, asked, call);
     verdicts.set(domain, typeof verdict === 'string' ? verdict : 'held');
@@ -63,6 +67,15 @@ function open(options: Partial<DiagnosisOptions> = {}) {
   const probed = (meaning: Meaning): Signal => diagnosis.noteProbe(meaning, diagnosis.begin());
   return { diagnosis, did, stops, hear, several, became, refuse, probed };
 }
+
+/** A reply about so many new domains, of which the first ones are answered otherwise. */
+function replyAbout(count: number, odd: readonly Meaning[] = []) {
+  return Array.from({ length: count }, (_, at) => {
+    const domain = `part${(parts += 1)}.example`;
+    return [odd[at] ?? answer.found(domain), { domain }] as const;
+  });
+}
+let parts = 0;
 
 const allOf = (count: number, what: string): string[] => Array<string>(count).fill(what);
 
@@ -341,17 +354,19 @@ describe('a refusal for the rate', () => {
   });
 
   it('is what nearly all get at any rate for a while, such as 500: no attempt is lost to it', async () => {
-    const { hear, several, became, did } = open();
+    const { hear, several, became } = open();
     several(100);
-    for (let domain = 0; domain < 300 && did.at(-1) !== 'climb'; domain += 1) {
+    for (let domain = 0; domain < 9; domain += 1) {
       const odd = several(9, answer.away);
       several(1);
       await nextTurn();
-      if (domain < 9) hear(odd[0] ?? '');
+      hear(odd[0] ?? '');
     }
-    expect(did.at(-1)).toBe('climb');
-    expect(hear('next.example', answer.away())).toBe('limit');
+    expect(hear('next.example', answer.away())).toBe('failing');
     expect(await became(['next.example'])).toEqual(['again']);
+    // When most are well again, those that are not are refused for the rate.
+    several(40);
+    expect(hear('late.example', answer.away())).toBe('limit');
   });
 
   it.each([
@@ -372,5 +387,67 @@ describe('a refusal for the rate', () => {
       several(1, isFault && call % 2 === 0 ? answer.forbidden : undefined);
     }
     expect(did.at(-1)).toBe(ends);
+  });
+});
+
+describe('of a call about several domains', () => {
+  const party: Subject = { domain: 'a.example', isSeveral: true };
+
+  const serve = (
+    { diagnosis }: ReturnType<typeof open>,
+    odd: readonly Meaning[] = [],
+    of = party,
+  ) => diagnosis.noteTogether(replyAbout(20, odd), of, diagnosis.begin());
+
+  it('good answers are heard first, and a bad one then waits for the next that is good', async () => {
+    const opened = open();
+    const told = serve(opened, [answer.forbidden()]);
+    expect(told.map(({ signal }) => signal)).toEqual(['none', ...allOf(19, 'good')]);
+    serve(opened);
+    expect(await told[0]?.verdict).toBe('again');
+  });
+
+  it('a refusal of it as a whole is one, and one that came again while others were well is of one', async () => {
+    const opened = open();
+    const { diagnosis } = opened;
+    const other = (): Subject => ({ ...party });
+    const refuse = (of = party) => diagnosis.note(answer.invalid(), of, diagnosis.begin());
+    for (let at = 0; at < 9; at += 1) serve(opened, [], other());
+    const { verdict } = refuse();
+    serve(opened, [], other());
+    expect(await verdict).toBe('again');
+    expect(refuse()).toMatchObject({ verdict: 'fail' });
+    serve(opened, [], other());
+    // A half is what is left of it.
+    expect(refuse({ ...party, partOf: party })).toMatchObject({ verdict: 'fail' });
+  });
+
+  it('calls are compared with calls: half of them refused is too many, however many domains each has', async () => {
+    const opened = open();
+    const { diagnosis, did } = opened;
+    for (let at = 0; at < 60; at += 1) {
+      const one = { domain: `p${at}.example`, isSeveral: true };
+      diagnosis.note(answer.away(), one, diagnosis.begin());
+      serve(opened, [], { ...party });
+      serve(opened, [], one);
+    }
+    expect(did).toContain('slow');
+  });
+
+  it('what came in a reply that was served is no limit, and the same alone is of its domain', async () => {
+    const opened = open();
+    const { diagnosis, hear, did } = opened;
+    const refused = { ...answer.invalid(), httpStatus: 403 };
+    const odd = replyAbout(4, [refused, refused, refused, refused]);
+    diagnosis.noteTogether([...replyAbout(9), ...odd], party, diagnosis.begin());
+    for (const time of [1, 2, 3]) {
+      for (const [, one] of odd) {
+        serve(opened);
+        expect(hear(one.domain, refused, diagnosis.begin(), one), `${time}`).not.toBe('limit');
+      }
+    }
+    // Half of all were: of a call as a whole it would be a limit by now.
+    expect(diagnosis.findings()).toMatchObject([{ about: 'own' }]);
+    expect(did).toEqual([]);
   });
 });

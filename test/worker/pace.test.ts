@@ -207,9 +207,11 @@ describe('a rate that is taken down to see whether that changes anything', () =>
     call(10);
     resume(pace, now());
     expect(pace).toMatchObject({ ratePerMs, climbToPerMs: 0, nextMs: now() });
+    // Nor does the time in which it was slow count when the limit is estimated.
+    expect(pace).toMatchObject({ epochMs: now(), epochAccepted: 0 });
   });
 
-  it('climbs no faster than calls are wanted', () => {
+  it('climbs no faster than calls are wanted, and no further: what comes next can be told from it', () => {
     const { pace, call, pass, now } = slowed(0.02);
     climb(pace, 0, now());
     for (let at = 0; at < 50; at += 1) {
@@ -217,6 +219,7 @@ describe('a rate that is taken down to see whether that changes anything', () =>
       pass(1_000);
     }
     expect(pace.ratePerMs).toBeLessThan(0.03);
+    expect(pace.climbToPerMs).toBe(0);
   });
 
   it.each([
