@@ -7,7 +7,8 @@ import type { Api } from '../profile/job.ts';
 import { createBatches, lookupsAtOnce } from '../worker/batches.ts';
 import { type Clock, systemClock } from '../worker/clock.ts';
 import { Diagnosis, type DiagnosisOptions } from '../worker/diagnosis.ts';
-import { createGate, type PauseGate } from '../worker/gate.ts';
+import { Gate } from '../worker/gate.ts';
+import type { PauseGate } from '../worker/gate-options.ts';
 import type { LookupContext } from '../worker/lookup.ts';
 import { createOwnPace, type PaceHome } from '../worker/own-pace.ts';
 import type { Learned } from '../worker/pace-memory.ts';
@@ -108,7 +109,7 @@ export function assembleWorker(options: AssembledWorkerOptions) {
     nowMs: () => clock.nowMs(),
     retries,
   });
-  const gate = createGate({
+  const gate = new Gate({
     home,
     clock,
     now: today,

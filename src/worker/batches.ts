@@ -3,7 +3,8 @@ import type { BrandClient } from '../brand/client.ts';
 import type { Endpoint } from '../brand/endpoint.ts';
 import type { Meaning } from '../brand/meaning.ts';
 import type { Clock } from './clock.ts';
-import type { Gate, Permit, Question } from './gate.ts';
+import type { Permit } from './flight.ts';
+import type { Gate, Question } from './gate.ts';
 import { NotAskedError, type StopSwitch } from './stop-switch.ts';
 import type { Subject, Verdict } from './withheld.ts';
 

@@ -5,11 +5,13 @@ import { ClosedConnectionError } from '../../src/brand/transport.ts';
 import { type Budget, type Permit as BudgetPermit, joinBudgets } from '../../src/calls/budget.ts';
 import { createCallCounters } from '../../src/calls/call-counters.ts';
 import type { Signal, Trouble } from '../../src/worker/diagnosis.ts';
-import { createGate, type GateOptions, type Permit } from '../../src/worker/gate.ts';
+import type { Permit } from '../../src/worker/flight.ts';
+import { Gate } from '../../src/worker/gate.ts';
+import type { GateOptions } from '../../src/worker/gate-options.ts';
 import { createOwnPace } from '../../src/worker/own-pace.ts';
 import { createPace, type Pace } from '../../src/worker/pace.ts';
 import { createStopSwitch } from '../../src/worker/stop-switch.ts';
-import { createWaitQueue } from '../../src/worker/wait-queue.ts';
+import { WaitQueue } from '../../src/worker/wait-queue.ts';
 import * as answer from './meanings.ts';
 
 describe('what an earlier run learned', () => {
@@ -59,7 +61,7 @@ function stage(parts: Partial<GateOptions> = {}) {
   const pace = createPace(0, { limitPerMs: 0, cap: 0, isFixed: false });
   const stopSwitch = createStopSwitch();
   const keep = (what: string) => (): void => void told.push(what);
-  const gate = createGate({
+  const gate = new Gate({
     home: {
       pace,
       fixed: undefined,
@@ -413,7 +415,7 @@ describe('the only place is free again, and before the next call', () => {
 
 describe('a queue of callers that wait', () => {
   it('calls probes first, and those who were let through before in turn with those who were not', async () => {
-    const queue = createWaitQueue();
+    const queue = new WaitQueue();
     const { signal } = new AbortController();
     const called: string[] = [];
     const kinds = ['new', 'new', 'again', 'again', 'probe'] as const;
@@ -426,7 +428,7 @@ describe('a queue of callers that wait', () => {
   });
 
   it('gives each list a turn, however many of another came first', async () => {
-    const queue = createWaitQueue();
+    const queue = new WaitQueue();
     const { signal } = new AbortController();
     const called: string[] = [];
     const came = ['long', 'long', 'long', 'short', 'short'].map(async (list) => {
@@ -439,7 +441,7 @@ describe('a queue of callers that wait', () => {
   });
 
   it('loses whoever is told to stop, before or meanwhile, and nobody else', async () => {
-    const queue = createWaitQueue();
+    const queue = new WaitQueue();
     const stopped = new AbortController();
     const first = queue.wait(stopped.signal, 'new');
     const second = queue.wait(new AbortController().signal, 'new');
