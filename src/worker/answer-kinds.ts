@@ -91,6 +91,7 @@ const ALWAYS = 0.97;
 /** How unlikely by chance the refusals of one domain have to be until they are its own. */
 const UNLIKELY = 0.003;
 const UNLIKELY_AT_LAST = 0.05;
+const LEAST_PRIOR = 0.05;
 /** And those of several together: each half tells more. */
 const UNLIKELY_TOGETHER = 0.3;
 /** It may come by chance so often, however seldom it did. */
@@ -241,7 +242,12 @@ export class AnswerKinds {
     const ofProbes = probed / (leftOf(this.#probes, this.calls.answers) + 1);
     const chance = isLast ? recent : Math.min(recent, Math.max(AT_LEAST, ofProbes));
     const share = Math.min(0.9, Math.max(AT_LEAST, chance));
-    return share ** same < (isLast ? UNLIKELY_AT_LAST : UNLIKELY);
+    // The fewer domains it was the own of, the less likely it is that of one more.
+    const prior = Math.min(
+      1,
+      Math.max(LEAST_PRIOR, (10 * kind.own + 20) / (kind.totals.tries + 20)),
+    );
+    return share ** same < prior * (isLast ? UNLIKELY_AT_LAST : UNLIKELY);
   }
 }
 

@@ -163,6 +163,9 @@ describe('a trial of the rate explains a share', () => {
   );
 });
 
+/** Own answers of so many domains make another one likely. */
+const OFTEN = 1_000;
+
 it.each([
   { gets: forbidden(), every: 10, isLast: false, most: 3 },
   { gets: forbidden(), every: 10, isLast: true, most: 1 },
@@ -173,6 +176,7 @@ it.each([
   'where one domain in $every gets $gets.reason, it is its own after more than $most (last try: $isLast)',
   ({ gets, every, isLast, most }) => {
     const { kinds, kind } = given(gets, every);
+    kind.own = OFTEN;
     if (kind.about === 'unknown') kind.about = 'chance';
     expect([most, most + 1].map((same) => kinds.isOfDomain(kind, same, isLast))).toEqual([
       false,
@@ -181,8 +185,20 @@ it.each([
   },
 );
 
+it('the fewer domains it was the own of, the more it takes until it is that of one more', () => {
+  const { kinds, kind } = given(forbidden(), 10);
+  kind.about = 'chance';
+  for (let at = 0; at < 1_000; at += 1) kinds.tried(undefined, true);
+  const least = [0, 40, 200].map((own) => {
+    kind.own = own;
+    return [1, 2, 3, 4, 5, 6, 7].find((same) => kinds.isOfDomain(kind, same));
+  });
+  expect(least).toEqual([6, 5, 4]);
+});
+
 it('for a limit only what new domains get counts', () => {
   const { kinds, kind } = given(throttled(), 10);
+  kind.own = OFTEN;
   for (let at = 0; at < 40; at += 1) kinds.tried(kind, false);
   expect(kinds.isOfDomain(kind, 4)).toBe(true);
   kind.about = 'chance';
@@ -203,6 +219,7 @@ it('what is long ago counts for little, and what came while all was well for all
 
 it('at the end of a list, domains that are well show that a limit is none', () => {
   const { kinds, kind } = given(throttled(), 1);
+  kind.own = OFTEN;
   expect(kinds.isOfDomain(kind, 4)).toBe(false);
   for (let probe = 0; probe < 4; probe += 1) kinds.noteProbe();
   expect([3, 4].map((same) => kinds.isOfDomain(kind, same))).toEqual([false, true]);
