@@ -149,6 +149,7 @@ it.each<[string, number | undefined, number | undefined, unknown]>([
   ['what was free', 0, 1, { each: undefined, left: 100 }],
   ['what was given up, which may be billed', undefined, 1, { each: undefined, left: 0 }],
   ['what about several domains cost', 10, 4, { each: 3, left: 90 }],
+  ['what used up all', 100, 1, { each: 100, left: 0 }],
 ])('of the first call %s is counted, and told at once', async (_, cost, domains, expected) => {
   const known: { each?: number | undefined; left: number } = { each: undefined, left: 0 };
   const { budget } = openBudget(100, Infinity, {
@@ -163,6 +164,15 @@ it.each<[string, number | undefined, number | undefined, unknown]>([
   await nextTurn();
   await nextTurn();
   expect(known).toEqual(expected);
+});
+
+it('a call counts as one whatever it cost, and as its domains where nobody says how many came', async () => {
+  const { budget } = openBudget(2);
+  for (const _ of [1, 2]) (await permit(budget)).spend(999);
+  expect(await budget.acquire(signal)).toMatchObject({ reason: 'max_calls_per' });
+  const batched = openBudget(6, Infinity, { counts: 'domains', size: 4 });
+  (await permit(batched.budget)).spend(999);
+  expect((await permit(batched.budget)).domains).toBe(2);
 });
 
 it.each(['calls', 'micros'] as const)('a bound of a run on %s says whose it is', async (field) => {
