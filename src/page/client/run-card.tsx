@@ -178,7 +178,7 @@ function Details({ view }: { readonly view: RunView }): JSX.Element {
       ) : null}
       {answered > 0 ? (
         <Table
-          caption={`What calls came to${answered < calls ? ` (${count(answered)} answered to this process)` : ''}`}
+          caption={`What calls came to${view.queue === undefined ? '' : ` (${count(answered)} of this process)`}`}
           columns={['answer', 'calls#', 'share#']}
           rows={Object.entries(answers)
             .sort(([, one], [, other]) => other - one)
