@@ -60,6 +60,10 @@ const NEVER_BETTERED = 5;
 const HOPELESS = 3;
 /** One of so many of a kind that is known is asked again: a belief that is wrong does not last. */
 const CHECKED = 50;
+/** One of so many that are found is told to others. */
+const TOLD_OF = 100;
+/** So many bad answers more are waited for where others may find a domain. */
+const MOST_GRACES = 8;
 /** Calls about a domain that is refused for the rate where nothing else was answered. */
 const MOST_ALONE = 8;
 /** So many refusals for the rate without a good answer ask for a probe. */
@@ -106,8 +110,9 @@ export class Diagnosis {
   #refusals = 0;
   /** Answers to calls that began before this are no sign that all is well again. */
   #suspectedAt = 0;
-  /** What the first calls say, unless a probe is well. */
+  /** What the first calls say, unless a probe is well; and how often others were given time to find a domain. */
   #likelyStop: Stop | undefined;
+  #graces = 0;
   #isOver = false;
   /** It was stopped since its answers are those of another address. */
   #isMisled = false;
@@ -213,6 +218,7 @@ export class Diagnosis {
     const isMany = this.#sameRecords >= MANY_ALIKE - 1;
     if (isMany && !this.#options.isTrusting) return this.#bad(meaning, subject, call);
     this.#outage.found(subject.domain, record);
+    if (this.#counts.goods % TOLD_OF === 0) this.#options.home.tellFound?.(subject.domain);
     return this.#good(subject, call);
   }
 
@@ -401,14 +407,8 @@ export class Diagnosis {
     const why = this.#options.wasBadBefore?.(subject.domain)
       ? undefined
       : this.#first.bad(history.kind, meaning, subject.domain, call);
-    if (typeof why === 'object' && !this.#likelyStop) {
-      if (!this.#outage.suspect()) {
-        this.#stop(why);
-        return { signal: 'none', verdict: 'drop' };
-      }
-      this.#likelyStop = why;
-      this.#suspectedAt = this.#counts.answers;
-    }
+    if (typeof why === 'object') this.#stopAtFirst(why);
+    if (this.#isOver) return { signal: 'none', verdict: 'drop' };
     const isDown = why === 'down' || this.#state === 'down';
     if (isDown) {
       this.#outage.goDown();
@@ -416,6 +416,23 @@ export class Diagnosis {
     }
     const signal = isDown ? 'failing' : isOut(meaning) ? 'out' : 'none';
     return { signal, verdict: this.#withhold(meaning, subject, history) };
+  }
+
+  /**
+   * Stops for what the first calls got, unless a domain tells better that earlier runs have found, or others
+   * who share the pace, who may have begun at the same moment.
+   */
+  #stopAtFirst(why: Stop): void {
+    if (this.#likelyStop) return;
+    const { others } = this.#options.home;
+    if (others?.found !== undefined) this.#outage.found(others.found, '');
+    if (this.#outage.suspect()) {
+      this.#likelyStop = why;
+      this.#suspectedAt = this.#counts.answers;
+      return;
+    }
+    this.#graces += 1;
+    if (!others?.areThere || this.#graces > MOST_GRACES) this.#stop(why);
   }
 
   #refusedForRate(history: History, meaning: Meaning): Weighed {
@@ -520,7 +537,8 @@ export class Diagnosis {
     // What those get tells more.
     if (inFlight > 0 && (this.#counts.goods === 0 || this.#state === 'down')) return;
     if (this.#counts.goods === 0) this.#endFirstCalls();
-    if (this.#isOver) return;
+    if (this.#isOver || this.#outage.isProbeWanted) return;
+    if (this.#counts.goods === 0 && this.#graces > 0) return this.#withheld.releaseFirst('again');
     if (this.#state === 'down') return this.askAgain();
     if (this.#isProbeOfUse() && this.#outage.askProbeWhileIdle()) return;
     this.#withheld.release((one) => {
@@ -551,7 +569,7 @@ export class Diagnosis {
       return;
     }
     const why = this.#options.isTrusting ? undefined : this.#first.stopOfFew();
-    if (why && this.#state !== 'down') this.#stop(why);
+    if (why && this.#state !== 'down') this.#stopAtFirst(why);
   }
 
   /** Calls fail here alone: what is withheld is left to others. */

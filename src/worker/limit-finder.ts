@@ -11,7 +11,7 @@ export interface Counts {
 
 /** The pace, as far as it is tried. */
 export interface FinderOptions {
-  readonly home: Pick<PaceHome, 'pace' | 'slow' | 'climb' | 'resume'>;
+  readonly home: Pick<PaceHome, 'pace' | 'slow' | 'climb' | 'resume' | 'others' | 'tellFound'>;
   readonly nowMs: () => number;
 }
 

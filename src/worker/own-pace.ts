@@ -44,7 +44,19 @@ export interface PaceHome {
   onChange?: () => void;
   /** Whether calls fail here that go well elsewhere. */
   readonly isSick?: boolean;
+  /** What others who share the pace have found. @default nobody else is there */
+  readonly others?: Others;
+  /** Tells them of a domain that was found. */
+  tellFound?(domain: string): void;
   close?(): Promise<void>;
+}
+
+/** The others who share a pace. */
+export interface Others {
+  /** Whether one is at work. */
+  readonly areThere: boolean;
+  /** A domain that one of them found; undefined while none is known. */
+  readonly found: string | undefined;
 }
 
 /** Keeps the pace in this process. */

@@ -5,7 +5,7 @@ import { SHUTDOWN_TIMEOUT_MS, within } from '../common/lifetime.ts';
 import { createScript, type RedisServer } from '../queue/redis.ts';
 import { errorText, isReply } from '../queue/redis-errors.ts';
 import type { Clock } from './clock.ts';
-import type { PaceHome } from './own-pace.ts';
+import type { Others, PaceHome } from './own-pace.ts';
 import { climb, createPace, type Pace, type PacedCall, resume, slow } from './pace.ts';
 import type { Granted, PaceEvent, Said, SharedState } from './shared-pace.ts';
 
@@ -20,7 +20,7 @@ export interface SharedPace {
 
 /** What an exchange answers. Times are those of Redis. */
 export interface Exchanged {
-  readonly state: Pick<SharedState, 'pace' | 'fixed'>;
+  readonly state: Pick<SharedState, 'pace' | 'fixed' | 'found' | 'workers'>;
   readonly granted: Omit<Granted, 'startsMs'> & {
     readonly startsMs: readonly number[] | Record<string, never>;
   };
@@ -68,6 +68,7 @@ export class RedisPace implements PaceHome {
   readonly pace: Pace;
   fixed: SharedState['fixed'];
   isSick = false;
+  others: Others = { areThere: false, found: undefined };
   onChange?: () => void;
   readonly #options: RedisPaceOptions;
   readonly #id = randomUUID();
@@ -77,6 +78,8 @@ export class RedisPace implements PaceHome {
   #events: PaceEvent[] = [];
   /** Whether others have to know of one of these at once. */
   #isUrgent = false;
+  /** A domain that was found, to be told. */
+  #found: string | undefined;
   #waiting = 0;
   #inFlight = 0;
   #isAsking = false;
@@ -123,6 +126,10 @@ export class RedisPace implements PaceHome {
 
   resume(nowMs: number): void {
     this.#change({ how: 'resume', atMs: this.#time.there(nowMs) });
+  }
+
+  tellFound(domain: string): void {
+    this.#found = domain;
   }
 
   wanted(waiting: number): void {
@@ -200,6 +207,7 @@ export class RedisPace implements PaceHome {
     try {
       const said = this.#said(told);
       const answer = await exchange(said);
+      if (this.#found === said.found) this.#found = undefined;
       if (answer) this.#learn(answer, said.want, sentMs);
     } catch {
       this.#events = [...told, ...this.#events]; // Redis is away: that is told elsewhere
@@ -227,6 +235,7 @@ export class RedisPace implements PaceHome {
       spanMs,
       rate: slower(rate, slowest?.()),
       startRate: start,
+      found: this.#found,
     };
   }
 
@@ -243,6 +252,8 @@ export class RedisPace implements PaceHome {
         ? { ...state.fixed, recentStartsMs: listOf(state.fixed.recentStartsMs) }
         : undefined;
     this.isSick = granted.isSick;
+    const areThere = state.workers.some(({ id, busy }) => id !== this.#id && busy > 0);
+    this.others = { areThere, found: state.found || undefined };
     if (pace.cutMs > cutMs + 1 || this.isSick) this.#drop(() => true);
     const startsMs = listOf(granted.startsMs);
     this.#starts.push(...startsMs);

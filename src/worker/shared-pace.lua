@@ -1,5 +1,5 @@
 -- Generated from pace.ts, ../calls/rate.ts, rate.ts, shared-pace.ts, pace-in-redis.ts by npm run make:lua.
--- sha256 of these: 727aae8d736e46ec403bd8ac68b4fe467b7dcda287fd2ee8ca9132f7c5c91102
+-- sha256 of these: b5c882baaef3bbd136bc6fb3cfb944fcb5ba55dea934f6a15a155e6ceba6b5eb
 local require
 local ____modules = {}
 local ____moduleCache = {}
@@ -802,6 +802,7 @@ function adopt(kept, said, clockMs)
     local state = {
         pace = pace,
         workers = {},
+        found = "",
         testBy = "",
         slowBy = "",
         nowMs = 0,
@@ -1120,6 +1121,9 @@ function ____exports.exchange(kept, said, clockMs)
     local state = adopt(kept, said, clockMs)
     passTime(state, clockMs)
     local visit = takePart(state, said)
+    if said.found ~= nil then
+        state.found = said.found
+    end
     keepRate(state, said)
     for ____, event in ipairs(said.events) do
         hear(visit, event)

@@ -34,6 +34,7 @@ export function exchange(
   const state = adopt(kept, said, clockMs);
   passTime(state, clockMs);
   const visit = takePart(state, said);
+  if (said.found !== undefined) state.found = said.found;
   keepRate(state, said);
   for (const event of said.events) hear(visit, event);
   missLost(state);
@@ -48,6 +49,8 @@ export interface SharedState {
   /** The slowest rate that is stated, or was when one was. */
   fixed?: FixedRate | undefined;
   workers: Participant[];
+  /** A domain that one of them found of late; empty for none. */
+  found: string;
   /** Who makes the test call, and who goes slower to find something out; empty for nobody. */
   testBy: string;
   slowBy: string;
@@ -87,6 +90,8 @@ export interface Said {
   readonly rate?: Rate | undefined;
   /** Where to begin while nothing is known. @default the limit is looked for */
   readonly startRate?: Rate | undefined;
+  /** A domain that it found. @default nothing new */
+  readonly found?: string | undefined;
   /** Whether it takes part no longer. @default false */
   readonly isGone?: boolean | undefined;
 }
@@ -132,7 +137,7 @@ const LEAST_POLL_MS = 50;
 /** What another version kept may lack members. */
 function adopt(kept: SharedState | undefined, said: Said, clockMs: number): SharedState {
   const pace = createSharedPace(clockMs, said);
-  const state = { pace, workers: [], testBy: '', slowBy: '', nowMs: 0, aheadMs: 0 };
+  const state = { pace, workers: [], found: '', testBy: '', slowBy: '', nowMs: 0, aheadMs: 0 };
   if (!kept) return state;
   const { ratePerMs } = kept.pace; // throws where there is none: then all is found out anew
   return Object.assign(state, kept, { pace: Object.assign(pace, kept.pace, { ratePerMs }) });

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
-import { start, startHere } from './support/command.ts';
-import { listOf } from './support/folder.ts';
+import { start, startHere, summaryOf } from './support/command.ts';
+import { domains, listOf } from './support/folder.ts';
 import { openStage } from './support/queue-stage.ts';
 
 describe('enrich --queue', () => {
@@ -86,6 +86,25 @@ describe('lists that share a queue', () => {
 });
 
 describe('a worker', () => {
+  it.each([
+    { gets: { status: 403 }, status: 'rejected' },
+    { gets: { status: 404, headers: { 'content-type': 'text/html' } }, status: 'not_found' },
+  ])(
+    'whose first domains all get $gets.status asks about one that others have found, and stays',
+    async ({ gets, status }) => {
+      const odd = new Set(domains(60));
+      const stage = await openStage(200, {
+        latencyMs: 20,
+        respond: (domain) => (odd.has(domain) ? gets : undefined),
+      });
+      const workers = await Promise.all([1, 2, 3, 4].map(() => stage.worker('--concurrency', '4')));
+      const ended = await stage.enrich('--workers', '0', '--json').ended;
+      expect(summaryOf(ended).statuses).toMatchObject({ found: 140, [status]: 60 });
+      const left = await Promise.all(workers.map((worker) => worker.stop()));
+      expect(left.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
+    },
+  );
+
   it('keeps its credential out of Redis and out of its log', async () => {
     const stage = await openStage(200, {
       auth: { scheme: { kind: 'bearer' }, key: 'top-secret-key' },
