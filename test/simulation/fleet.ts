@@ -4,7 +4,7 @@ import type { RedisClient } from '../../src/queue/redis.ts';
 import { type Exchanged, exchangeInRedis, RedisPace } from '../../src/worker/redis-pace.ts';
 import { exchange, type Said, type SharedState } from '../../src/worker/shared-pace.ts';
 import { createStopSwitch } from '../../src/worker/stop-switch.ts';
-import { openStack, type Stack, type StackOptions } from './stack.ts';
+import { asProduced, openStack, type Stack, type StackOptions } from './stack.ts';
 import type { VirtualClock } from './virtual-time.ts';
 import type { World } from './world.ts';
 
@@ -68,7 +68,7 @@ export function openFleet(world: World, options: StackOptions, keep = createKeep
   return {
     stopSwitch,
     lookUp: async (domains, onOutcomes) => {
-      const waiting = new Waiting(domains, clock);
+      const waiting = new Waiting(asProduced(domains), clock);
       const jobs = Math.max(2, Math.ceil((4 * callers) / CHUNK));
       const takers = workers.flatMap((worker) => {
         const taking = new Taking(waiting, { worker, clock, onOutcomes });

@@ -99,7 +99,7 @@ export function rememberedLimit(perSecond: number): Learned {
 }
 
 /** In the order in which a run gives them out. */
-function asProduced(domains: readonly string[]): readonly string[] {
+export function asProduced(domains: readonly string[]): readonly string[] {
   const places = placesIn(domains.length);
   const isFirst = (_: string, at: number): boolean => places.has(at);
   return [...domains.filter(isFirst), ...domains.filter((_, at) => !places.has(at))];
