@@ -28,7 +28,9 @@ export interface Finding {
 }
 
 /** What is known of one kind of bad answer. */
-export interface AnswerKind extends Pick<Finding, 'httpStatus' | 'reason'> {
+export class AnswerKind implements Pick<Finding, 'httpStatus' | 'reason'> {
+  readonly httpStatus: number | undefined;
+  readonly reason: string;
   about: About;
   /** A verdict on the domain by itself, such as a 404 in JSON: no domain is asked again for it alone. */
   readonly isPlain: boolean;
@@ -39,32 +41,50 @@ export interface AnswerKind extends Pick<Finding, 'httpStatus' | 'reason'> {
   readonly mayBeLimit: boolean;
   /** Whether it says nothing of a domain, as 500 does; whether it is waited out though it is no limit. */
   readonly isFailure: boolean;
-  isSpell: boolean;
+  isSpell = false;
   /** How often it came of late to domains that were asked for the first time, and to any. */
-  readonly fresh: Recent;
-  readonly any: Recent;
+  readonly fresh: Recent = { count: 0, at: 0 };
+  readonly any: Recent = { count: 0, at: 0 };
   /** How often probes got it of late: domains that are known to be well. */
-  readonly probed: Recent;
+  readonly probed: Recent = { count: 0, at: 0 };
   /** How often it came while all was well. */
-  usual: number;
+  usual = 0;
   /** The logarithm of how much likelier it is the domains' own than by chance. */
-  evidence: number;
+  evidence = 0;
   /** Domains that got the same again; answers that asking again made good. */
-  readonly same: Set<string>;
-  bettered: number;
+  readonly same = new Set<string>();
+  bettered = 0;
   /** Domains that failed however often they were asked again. */
-  hopeless: number;
+  hopeless = 0;
   /** The good answer after which a repeat was counted last: repeats after the same one count once. */
-  countedAt: number;
+  countedAt = -1;
   /** Lookups that are asking again to find out. */
-  repeating: number;
+  repeating = 0;
   /** Domains of which it turned out to be their own. */
-  own: number;
+  own = 0;
   /** The share of all tries that has nothing to do with the rate. */
-  baseShare: number;
+  baseShare = 0;
   /** How often nothing but it came for a while, and when that was last: a count of good answers. */
-  blocks: number;
-  blockedAt: number;
+  blocks = 0;
+  blockedAt = 0;
+
+  constructor(meaning: Meaning, totals: Totals) {
+    const { kind, httpStatus, form, isSure } = meaning;
+    const isLimitByName = kind === 'throttled' || kind === 'quota';
+    const isOfMoment = isLimitByName || kind === 'away' || kind === 'machine';
+    const isPlain =
+      kind === 'found' ||
+      (kind === 'not_found' && form !== 'page') ||
+      (isSure === true && !isOfMoment);
+    this.httpStatus = httpStatus;
+    this.reason = 'reason' in meaning ? meaning.reason : '';
+    this.about = isLimitByName ? 'limit' : isPlain ? 'own' : 'unknown';
+    this.isPlain = isPlain;
+    this.totals = totals;
+    this.isLimitByName = isLimitByName;
+    this.mayBeLimit = isLimitByName || (!isPlain && kind !== 'failed' && totals.name === 'call');
+    this.isFailure = kind === 'away';
+  }
 }
 
 /**
@@ -113,7 +133,7 @@ export class AnswerKinds {
     const known = this.#kinds.get(group);
     if (known) return known;
     if (this.#kinds.size >= MOST_KINDS) this.#kinds.clear();
-    const kind = createKind(meaning, totals);
+    const kind = new AnswerKind(meaning, totals);
     this.#kinds.set(group, kind);
     return kind;
   }
@@ -268,41 +288,6 @@ const leftOf = ({ count: of, at }: Recent, all: number): number => of * DECAY **
 function shareOf(recent: Recent, all: number): number {
   const full = 1 - DECAY ** all;
   return full === 0 ? 0 : (leftOf(recent, all) * (1 - DECAY)) / full;
-}
-
-function createKind(meaning: Meaning, totals: Totals): AnswerKind {
-  const { kind, httpStatus, form, isSure } = meaning;
-  const isLimitByName = kind === 'throttled' || kind === 'quota';
-  const isOfMoment = isLimitByName || kind === 'away' || kind === 'machine';
-  const isPlain =
-    kind === 'found' ||
-    (kind === 'not_found' && form !== 'page') ||
-    (isSure === true && !isOfMoment);
-  return {
-    httpStatus,
-    reason: 'reason' in meaning ? meaning.reason : '',
-    about: isLimitByName ? 'limit' : isPlain ? 'own' : 'unknown',
-    isPlain,
-    totals,
-    isLimitByName,
-    mayBeLimit: isLimitByName || (!isPlain && kind !== 'failed' && totals.name === 'call'),
-    isFailure: kind === 'away',
-    isSpell: false,
-    fresh: { count: 0, at: 0 },
-    any: { count: 0, at: 0 },
-    probed: { count: 0, at: 0 },
-    usual: 0,
-    evidence: 0,
-    same: new Set(),
-    bettered: 0,
-    hopeless: 0,
-    countedAt: -1,
-    repeating: 0,
-    own: 0,
-    baseShare: 0,
-    blocks: 0,
-    blockedAt: 0,
-  };
 }
 
 /** Answers of one group are one kind. Texts do not count. */
