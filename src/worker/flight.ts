@@ -127,6 +127,7 @@ export class Flight implements Permit {
       inFlight: this.#inFlight,
       limits,
       retryAfterMs,
+      reason: isRefused ? meaning.reason : undefined,
     });
     if (isRefused) {
       if (home.isSick) diagnosis.leave();

@@ -118,7 +118,7 @@ export class Gate {
     const failing = {
       isOut,
       lastedMs: triedUntilMs(pace, nowMs) - pace.refusedMs,
-      reason: trouble,
+      reason: trouble ?? home.reason,
     };
     return { ...describePace(pace, fixed, nowMs), ...(pace.state === 'testing' && { failing }) };
   }

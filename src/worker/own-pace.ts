@@ -48,6 +48,8 @@ export interface PaceHome {
   readonly others?: Others;
   /** Tells them of a domain that was found. */
   tellFound?(domain: string): void;
+  /** Why calls fail elsewhere. */
+  readonly reason?: string | undefined;
   close?(): Promise<void>;
 }
 

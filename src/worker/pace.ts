@@ -39,6 +39,8 @@ export interface PacedCall {
   readonly inFlight: number;
   readonly retryAfterMs?: number | undefined;
   readonly limits?: LimitHints | undefined;
+  /** Why it failed or was refused. */
+  readonly reason?: string | undefined;
 }
 
 const LONG_AGO_MS = -1e15; // plain data, as JSON has no infinity

@@ -20,7 +20,7 @@ export interface SharedPace {
 
 /** What an exchange answers. Times are those of Redis. */
 export interface Exchanged {
-  readonly state: Pick<SharedState, 'pace' | 'fixed' | 'found' | 'workers'>;
+  readonly state: Pick<SharedState, 'pace' | 'fixed' | 'reason' | 'found' | 'workers'>;
   readonly granted: Omit<Granted, 'startsMs'> & {
     readonly startsMs: readonly number[] | Record<string, never>;
   };
@@ -69,6 +69,7 @@ export class RedisPace implements PaceHome {
   fixed: SharedState['fixed'];
   isSick = false;
   others: Others = { areThere: false, found: undefined };
+  reason: string | undefined;
   onChange?: () => void;
   readonly #options: RedisPaceOptions;
   readonly #id = randomUUID();
@@ -108,10 +109,10 @@ export class RedisPace implements PaceHome {
 
   ended(how: Parameters<PaceHome['ended']>[0], call: PacedCall, nowMs: number): void {
     this.#inFlight -= 1;
-    const { latencyMs, inFlight, retryAfterMs, limits } = call;
+    const { latencyMs, inFlight, retryAfterMs, limits, reason } = call;
     const sentAtMs = this.#time.there(Math.min(call.sentAtMs, nowMs));
     const atMs = this.#time.there(nowMs);
-    this.#tell({ how, sentAtMs, latencyMs, inFlight, retryAfterMs, limits, atMs });
+    this.#tell({ how, sentAtMs, latencyMs, inFlight, retryAfterMs, limits, reason, atMs });
     if (how === 'refused') this.#drop(() => true);
   }
 
@@ -254,6 +255,7 @@ export class RedisPace implements PaceHome {
     this.isSick = granted.isSick;
     const areThere = state.workers.some(({ id, busy }) => id !== this.#id && busy > 0);
     this.others = { areThere, found: state.found || undefined };
+    this.reason = state.reason;
     if (pace.cutMs > cutMs + 1 || this.isSick) this.#drop(() => true);
     const startsMs = listOf(granted.startsMs);
     this.#starts.push(...startsMs);

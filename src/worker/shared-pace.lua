@@ -1,5 +1,5 @@
 -- Generated from pace.ts, ../calls/rate.ts, rate.ts, shared-pace.ts, pace-in-redis.ts by npm run make:lua.
--- sha256 of these: b5c882baaef3bbd136bc6fb3cfb944fcb5ba55dea934f6a15a155e6ceba6b5eb
+-- sha256 of these: 10bc98ea5972a86e19f65320d464d9627bf3bfd5535ae812ff0ca359049af5f9
 local require
 local ____modules = {}
 local ____moduleCache = {}
@@ -952,6 +952,7 @@ function hearCall(visit, call, atMs)
     end
     mine.isFailing = how ~= "refused"
     if not isSick(visit) then
+        state.reason = call.reason
         return refused(pace, call, atMs, how)
     end
     mine.triedMs = math.max(mine.triedMs, sentAtMs)

@@ -51,6 +51,8 @@ export interface SharedState {
   workers: Participant[];
   /** A domain that one of them found of late; empty for none. */
   found: string;
+  /** Why the last call that failed did. */
+  reason?: string | undefined;
   /** Who makes the test call, and who goes slower to find something out; empty for nobody. */
   testBy: string;
   slowBy: string;
@@ -244,7 +246,10 @@ function hearCall(visit: Visit, call: CallEvent, atMs: number): void {
     return;
   }
   mine.isFailing = how !== 'refused';
-  if (!isSick(visit)) return refused(pace, call, atMs, how);
+  if (!isSick(visit)) {
+    state.reason = call.reason;
+    return refused(pace, call, atMs, how);
+  }
   mine.triedMs = Math.max(mine.triedMs, sentAtMs);
   ended(pace, sentAtMs);
 }

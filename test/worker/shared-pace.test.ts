@@ -25,6 +25,13 @@ const call = (how: 'good' | 'failing', atMs: number): PaceEvent => {
 };
 
 describe('a worker whose calls fail', () => {
+  it('tells all why, as no other may make a call', () => {
+    const say = openExchange();
+    const failed = { ...call('failing', 100), reason: 'http_503' } as const;
+    say(100, 'this', { events: [failed] });
+    expect(say(200, 'other').state.reason).toBe('http_503');
+  });
+
   it('is sick while others are at work, and the pace of those goes on', () => {
     const say = openExchange();
     say(100, 'other', { want: 5 });
