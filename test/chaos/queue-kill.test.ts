@@ -37,7 +37,7 @@ describe('kill -9', () => {
   });
 
   it('of the run, then the same command again: no call is made twice', async () => {
-    const fleet = await openFleet({ random, rows: 400, lockMs: 15_000 });
+    const fleet = await openFleet({ random, rows: 400 * SEEDS, lockMs: 15_000 });
     await fleet.worker();
     for (let kills = 0; kills < 2 * SEEDS; kills += 1) {
       const run = await fleet.enrich('--workers', '0');
