@@ -97,7 +97,7 @@ function describeOut({ api, proxy, trouble, statedMs = 0 }: OutOptions): string 
     return `No call gets through the proxy at ${proxy.url.host}${why}: calls wait until one does, up to option 'maxOutage'. If none ever did, check ${proxy.variable}.`;
   }
   if (trouble !== undefined && aboutOf(trouble) === 'machine') {
-    return `No call to the API at ${api} can be made from here${why}: calls wait until one can, up to option 'maxOutage'. ${sentenceOn(trouble)}`;
+    return `No call gets through to the API at ${api}${why}: calls wait until one does, up to option 'maxOutage'. ${sentenceOn(trouble)}`;
   }
   return `The API at ${api} is out${why}: calls wait until it is back, up to option 'maxOutage'. If it never answered, check option 'baseUrl'${mayWantTls(api, trouble) ? ', which may have to begin with https://' : ''}.`;
 }
