@@ -55,7 +55,7 @@ export interface PaceHome {
 
 /** The others who share a pace. */
 export interface Others {
-  /** Whether one is at work. */
+  /** Whether there is one. */
   readonly areThere: boolean;
   /** A domain that one of them found; undefined while none is known. */
   readonly found: string | undefined;

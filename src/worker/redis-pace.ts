@@ -253,7 +253,7 @@ export class RedisPace implements PaceHome {
         ? { ...state.fixed, recentStartsMs: listOf(state.fixed.recentStartsMs) }
         : undefined;
     this.isSick = granted.isSick;
-    const areThere = state.workers.some(({ id, busy }) => id !== this.#id && busy > 0);
+    const areThere = state.workers.some(({ id }) => id !== this.#id);
     this.others = { areThere, found: state.found || undefined };
     this.reason = state.reason;
     if (pace.cutMs > cutMs + 1 || this.isSick) this.#drop(() => true);
