@@ -1,3 +1,4 @@
+import { stringify } from 'csv-stringify/sync';
 import type { CellValue, RawRow } from '../row-format.ts';
 import { type CsvDialect, cellsOfRow, withoutLineEnd } from './csv-dialect.ts';
 import { guardFormula } from './formula.ts';
@@ -10,15 +11,13 @@ export function createCellsWriter(
   delimiter: string,
   escape = '"',
 ): (values: readonly CellValue[], keepsFormulas?: boolean) => string {
+  const options = { delimiter, escape, quoted: true, eof: false };
   const guarded = (value: CellValue): string =>
     typeof value === 'number' ? String(value) : guardFormula(textOfCell(value)); // -5 is no formula
-  const escaped = (cell: string): string => {
-    const text = cell.replaceAll(escape, escape + escape);
-    return escape === '"' ? text : text.replaceAll('"', `${escape}"`);
-  };
+  // Few cells need quotes. For all of them the library takes a fifth of the time of a whole run.
   const quoted = (cell: string): string =>
     SPECIAL.test(cell) || cell.includes(delimiter) || cell.includes(escape)
-      ? `"${escaped(cell)}"`
+      ? stringify([[cell]], options)
       : cell;
   return (values, keepsFormulas = false) => {
     const textOf = keepsFormulas ? textOfCell : guarded;
