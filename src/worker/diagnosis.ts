@@ -62,8 +62,8 @@ const HOPELESS = 3;
 const CHECKED = 50;
 /** One of so many that are found is told to others. */
 const TOLD_OF = 100;
-/** So many bad answers more are waited for where others may find a domain. */
-const MOST_GRACES = 8;
+/** Others who share the pace, and began at the same moment, get so long to find a domain. */
+const GRACE_MS = 3_000;
 /** Calls about a domain that is refused for the rate where nothing else was answered. */
 const MOST_ALONE = 8;
 /** So many refusals for the rate without a good answer ask for a probe. */
@@ -110,9 +110,10 @@ export class Diagnosis {
   #refusals = 0;
   /** Answers to calls that began before this are no sign that all is well again. */
   #suspectedAt = 0;
-  /** What the first calls say, unless a probe is well; and how often others were given time to find a domain. */
+  /** What the first calls say, unless a probe is well. */
   #likelyStop: Stop | undefined;
-  #graces = 0;
+  /** The same, until others have had the time to find a domain. */
+  #grace: { readonly why: Stop; readonly untilMs: number } | undefined;
   #isOver = false;
   /** It was stopped since its answers are those of another address. */
   #isMisled = false;
@@ -134,9 +135,18 @@ export class Diagnosis {
 
   /** Whether one more call may start. At first only a few go ahead; while all is down, probes alone. */
   mayStart(inFlight: number): boolean {
-    if (this.#state === 'down' && this.#outage.isProbeWanted) return false;
+    if (this.#isInGrace || (this.#state === 'down' && this.#outage.isProbeWanted)) return false;
     if (this.#withheld.unknown >= MOST_UNKNOWN && inFlight >= FEW) return false;
     return this.#first.mayStart(inFlight);
+  }
+
+  /** What others have found may have changed, or no time is left for them. */
+  hearOthers(): void {
+    if (this.#grace && this.#isInGrace) this.#stopAtFirst(this.#grace.why);
+  }
+
+  get #isInGrace(): boolean {
+    return this.#grace !== undefined && this.#counts.goods === 0;
   }
 
   /** A call is sent. */
@@ -428,11 +438,14 @@ export class Diagnosis {
     if (others?.found !== undefined) this.#outage.found(others.found, '');
     if (this.#outage.suspect()) {
       this.#likelyStop = why;
+      this.#grace = undefined;
       this.#suspectedAt = this.#counts.answers;
       return;
     }
-    this.#graces += 1;
-    if (!others?.areThere || this.#graces > MOST_GRACES) this.#stop(why);
+    const nowMs = this.#options.nowMs();
+    const isOver = this.#grace !== undefined && nowMs >= this.#grace.untilMs;
+    if (!others?.areThere || isOver) this.#stop(why);
+    else this.#grace ??= { why, untilMs: nowMs + GRACE_MS };
   }
 
   #refusedForRate(history: History, meaning: Meaning): Weighed {
@@ -538,7 +551,7 @@ export class Diagnosis {
     if (inFlight > 0 && (this.#counts.goods === 0 || this.#state === 'down')) return;
     if (this.#counts.goods === 0) this.#endFirstCalls();
     if (this.#isOver || this.#outage.isProbeWanted) return;
-    if (this.#counts.goods === 0 && this.#graces > 0) return this.#withheld.releaseFirst('again');
+    if (this.#isInGrace) return;
     if (this.#state === 'down') return this.askAgain();
     if (this.#isProbeOfUse() && this.#outage.askProbeWhileIdle()) return;
     this.#withheld.release((one) => {

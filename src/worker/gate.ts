@@ -69,6 +69,7 @@ export class Gate {
         diagnosis.leave();
         this.#line.leave();
       }
+      diagnosis.hearOthers();
       this.#line.letThrough();
     };
     stopSwitch.noNewCall.addEventListener('abort', () => diagnosis.end());

@@ -321,6 +321,47 @@ describe('a stop', () => {
   );
 });
 
+describe('first calls that would stop a worker that shares its pace', () => {
+  it.each([
+    { found: undefined, atMs: 2_999, probe: undefined, stops: [], starts: false },
+    { found: undefined, atMs: 3_000, probe: undefined, stops: ['forbidden'], starts: false },
+    { found: 'known.example', atMs: 100, probe: 'known.example', stops: [], starts: true },
+  ])(
+    'give others three seconds to find a domain, which is then asked about: $found at $atMs ms',
+    ({ found, atMs, probe, stops, starts }) => {
+      let nowMs = 0;
+      const others: { areThere: boolean; found: string | undefined } = {
+        areThere: true,
+        found: undefined,
+      };
+      const pace = createPace(0, { limitPerMs: 0, cap: 0, isFixed: false });
+      const home = { pace, slow: () => {}, climb: () => {}, resume: () => {}, others };
+      const opened = open({ hasAnswered: undefined, home, nowMs: () => nowMs });
+      opened.several(5, answer.forbidden);
+      expect(opened.stops).toEqual([]);
+      nowMs = atMs;
+      others.found = found;
+      opened.diagnosis.hearOthers();
+      expect(opened.stops).toEqual(stops);
+      expect(opened.diagnosis.probe).toBe(probe);
+      expect(opened.diagnosis.mayStart(0)).toBe(starts);
+    },
+  );
+
+  it('are the domains’ own where that one is well, and stop where it is not', () => {
+    for (const [meaning, stops] of [
+      [answer.found('known.example'), []],
+      [answer.forbidden(), ['forbidden']],
+    ] as const) {
+      const opened = open({ hasAnswered: true, foundBefore: ['known.example'] });
+      opened.several(5, answer.forbidden);
+      opened.probed(meaning);
+      opened.probed(meaning);
+      expect(opened.stops).toEqual(stops);
+    }
+  });
+});
+
 describe('a refusal for the rate', () => {
   it('costs no attempt, and is about its domain when that gets it again and again', async () => {
     const { hear, several, became } = open();

@@ -77,6 +77,7 @@ function stage(parts: Partial<GateOptions> = {}) {
     concurrency: 9,
     diagnosis: {
       mayStart: () => set.mayStart,
+      hearOthers: () => {},
       begin: () => ({ answersBefore: 0, totals: { name: 'call', tries: 0, answers: 0 } }),
       note: () => ({ signal: set.signals.shift() ?? 'good', verdict: 'believe' }),
       noteTogether: (each) =>
