@@ -111,7 +111,7 @@ it('a stop takes what no worker has begun off the queue, and awaits the rest', a
 it.each<[string, { paused?: string; others?: number; workers?: number }, RegExp]>([
   ['no worker is there', {}, /^No worker is there to make the lookups/],
   ['somebody has paused the queue', { paused: 'yes', workers: 1 }, /was paused through BullMQ/],
-  ['workers are at work for other lists', { workers: 1, others: 3 }, /this run waits for its turn/],
+  ['workers are at work for other lists', { workers: 1, others: 9 }, /this run waits for its turn/],
 ])('it says why nothing comes: %s', async (_, { paused, others = 0, workers = 0 }, words) => {
   const stage = await openStage();
   const gate = createGate();
@@ -121,7 +121,8 @@ it.each<[string, { paused?: string; others?: number; workers?: number }, RegExp]
   }
   if (workers > 0) stage.worker({ concurrency: 1, handle: () => gate.opened });
   onTestFinished(gate.open);
-  if (others > 0) await expect.poll(() => stage.queue.getActiveCount()).toBe(others);
+  // A worker that is full takes none of the run's.
+  if (others > 0) await expect.poll(() => stage.queue.getActiveCount()).toBeGreaterThan(1);
   const run = await stage.run();
   await run.add(THREE);
   await expect.poll(() => stage.notices.join('\n')).toMatch(words);
