@@ -27,8 +27,8 @@ describe.skipIf(isLeftOut(whyNoContainers()))('a resolver that is away', () => {
   it('when a run starts is waited for: no attempt is lost, and every row is found', async () => {
     const { api, options, url, comeBack } = await openUnnamed();
     const enrich = await start(['enrich', 'list.csv', '--base-url', url, '--json'], options);
-    const said = await enrich.shows('calls wait until one can');
-    expect(said).toContain('No call to the API');
+    const said = await enrich.shows('calls wait until one does');
+    expect(said).toContain('No call gets through to the API');
     expect(said).toContain('names cannot be looked up here');
     expect(said).toContain('resolver (DNS) did not answer');
     expect(said).not.toContain('is not known');

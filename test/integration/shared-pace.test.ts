@@ -12,7 +12,7 @@ import {
 import { SEEDS, seededRandom } from '../support/random.ts';
 import { useDatabase } from '../support/redis.ts';
 
-const PLACE = new URL('../../src/worker', import.meta.url);
+const PLACE = new URL('../../src/worker/', import.meta.url);
 const LUA = readFileSync(new URL('shared-pace.lua', PLACE), 'utf8');
 const random = seededRandom('shared-pace.test.ts');
 
