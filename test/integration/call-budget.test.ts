@@ -68,9 +68,13 @@ describe('--max-calls', () => {
       await expect.poll(() => api.stats().calls).toBeGreaterThan(10);
       await first.stop(signal);
       const again = await enrich(...bounds).ended;
-      expect([again.code, api.stats().calls], again.stderr).toEqual([4, 40]);
+      expect(again.code, again.stderr).toBe(4);
+      // What a worker had taken ahead for a run that was killed is lost to its bound.
+      const { calls } = api.stats();
+      expect(calls).toBeLessThanOrEqual(40);
+      expect(calls).toBeGreaterThanOrEqual(signal === 'SIGKILL' ? 30 : 40);
       expect((await enrich(...bounds).ended).code).toBe(4);
-      expect(api.stats()).toMatchObject({ calls: 80, domains: { repeated: 0 } });
+      expect(api.stats()).toMatchObject({ calls: calls + 40, domains: { repeated: 0 } });
     },
   );
 });
