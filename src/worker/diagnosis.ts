@@ -550,8 +550,7 @@ export class Diagnosis {
     // What those get tells more.
     if (inFlight > 0 && (this.#counts.goods === 0 || this.#state === 'down')) return;
     if (this.#counts.goods === 0) this.#endFirstCalls();
-    if (this.#isOver || this.#outage.isProbeWanted) return;
-    if (this.#isInGrace) return;
+    if (this.#isOver || this.#outage.isProbeWanted || this.#isInGrace) return;
     if (this.#state === 'down') return this.askAgain();
     if (this.#isProbeOfUse() && this.#outage.askProbeWhileIdle()) return;
     this.#withheld.release((one) => {

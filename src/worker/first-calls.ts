@@ -21,6 +21,8 @@ interface FirstCallsOptions {
  *     └──▶ down   it fails: that may end
  * ```
  *
+ * Before it stops, `diagnosis.ts` asks about a domain that was found before, where one is known.
+ *
  * One record may be that of a holding: with records it is over when two differ.
  */
 export class FirstCalls {
