@@ -4,7 +4,7 @@ import { joinBudgets, type SharedBudget } from '../calls/budget.ts';
 import { createCallCounters } from '../calls/call-counters.ts';
 import type { CallSettings } from '../options/options.ts';
 import type { Api } from '../profile/job.ts';
-import { createBatches, lookupsAtOnce } from '../worker/batches.ts';
+import { Batches, lookupsAtOnce } from '../worker/batches.ts';
 import { type Clock, systemClock } from '../worker/clock.ts';
 import { Diagnosis, type DiagnosisOptions } from '../worker/diagnosis.ts';
 import { Gate } from '../worker/gate.ts';
@@ -14,7 +14,7 @@ import { createOwnPace, type PaceHome } from '../worker/own-pace.ts';
 import type { Learned } from '../worker/pace-memory.ts';
 import type { RedisPaceOptions, SharedPace } from '../worker/redis-pace.ts';
 import type { Stop, StopSwitch } from '../worker/stop-switch.ts';
-import { createWorker } from '../worker/worker.ts';
+import { Worker } from '../worker/worker.ts';
 
 /** Options that depend on the purpose of the worker. */
 export interface LocalWorkerOptions extends Pick<LookupContext, 'onCall'> {
@@ -124,13 +124,13 @@ export function assembleWorker(options: AssembledWorkerOptions) {
     pause: options.pause,
   });
   const batch = endpoint.profile?.batch;
-  const worker = createWorker({
+  const worker = new Worker({
     client,
     endpoint,
     gate,
     batches:
       batch &&
-      createBatches({ gate, client, endpoint, batch, stopSwitch, clock, random, concurrency }),
+      new Batches({ gate, client, endpoint, batch, stopSwitch, clock, random, concurrency }),
     retries,
     maxWaitMs: maxWait,
     stopSwitch,

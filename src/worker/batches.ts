@@ -9,21 +9,198 @@ import { NotAskedError, type StopSwitch } from './stop-switch.ts';
 import type { Subject, Verdict } from './withheld.ts';
 
 /**
- * Asks about several domains in one call, where the API has batches. The gate sees calls; each lookup
- * gets the answer about its own domain, and goes on as after a call of its own.
+ * Asks about several domains in one call, where the API has batches. The gate sees calls; each
+ * lookup gets the answer about its own domain, and goes on as after a call of its own.
  *
  * ```text
  *   lookup ─call─▶ waiting ─go─▶ one call ─reply─▶ answer of each domain ─▶ lookup
  *                     ▲             │
  *                     ├── as it was ┤ refused as a whole: one answer, about all of them
- *                     └─ in halves ─┘ the same again, while others are well: one domain may be to blame
+ *                     └─ in halves ─┘ the same again, while others are well: one may be to blame
  * ```
  *
  * A domain that a reply is silent about is asked about alone.
  */
-export interface Batches {
+export class Batches {
+  readonly #options: BatchesOptions;
+  /** In the order in which they came, those first that a call had no room for. */
+  readonly #waiting: Waiting[] = [];
+  /** Lookups that a reply was silent about, or that are what is left of halves. */
+  readonly #alone = new WeakSet<Question>();
+  /** Those whose call was refused. */
+  readonly #parties = new WeakMap<Question, Subject>();
+  #inFlight = 0;
+  #isLingering = false;
+
+  constructor(options: BatchesOptions) {
+    this.#options = options;
+  }
+
   /** Asks about one domain, together with others that wait. @throws what `Gate.ask` throws */
-  call(question: Question): Promise<BatchedCall>;
+  call(question: Question): Promise<BatchedCall> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ question, party: this.#parties.get(question), resolve, reject });
+      this.#start();
+    });
+  }
+
+  /** Starts calls: full ones and those that nobody joins at once, another one after a moment. */
+  #start(): void {
+    for (let first = this.#waiting[0]; first && this.#isFree; first = this.#waiting[0]) {
+      const isDue = this.#waiting.length >= this.#options.batch.size || !this.#mayJoin(first);
+      if (!isDue) return void this.#linger();
+      this.#send();
+    }
+  }
+
+  get #isFree(): boolean {
+    return this.#inFlight < this.#options.concurrency;
+  }
+
+  async #linger(): Promise<void> {
+    if (this.#isLingering) return;
+    this.#isLingering = true;
+    const { clock, stopSwitch } = this.#options;
+    await clock.sleep(LINGER_MS, stopSwitch.noNewCall).catch(() => {}); // the call itself says why
+    this.#isLingering = false;
+    if (this.#isFree) this.#send();
+    this.#start();
+  }
+
+  #send(): void {
+    const first = this.#waiting.shift();
+    if (!first) return;
+    this.#inFlight += 1;
+    void this.#callAbout(first).finally(() => {
+      this.#inFlight -= 1;
+      this.#start();
+    });
+  }
+
+  async #callAbout(first: Waiting): Promise<void> {
+    const { gate, batch } = this.#options;
+    let group: readonly Waiting[] = [first, ...this.#takeMore(first, batch.size - 1)];
+    const { budget, list } = first.question;
+    const party = first.party ?? partyOf(group);
+    const isAnyWanted = (): boolean => group.some(({ question }) => question.isWanted());
+    try {
+      const permit = await gate.ask({ subject: party, budget, list, isWanted: isAnyWanted });
+      // Waiting for the turn may have taken long.
+      group = group.filter(isWanted);
+      const most = Math.min(batch.size, permit.domains);
+      this.#waiting.unshift(...group.slice(most));
+      group = [...group.slice(0, most), ...this.#takeMore(first, most - group.length)];
+      try {
+        const [only] = group;
+        if (only && group.length === 1) await this.#callAlone(permit, only);
+        else await this.#callTogether(permit, group, party);
+      } catch (error) {
+        permit.abandoned(error);
+        throw error;
+      }
+    } catch (error) {
+      for (const { reject } of group) reject(error);
+    }
+  }
+
+  #mayJoin({ question }: Waiting): boolean {
+    return !this.#alone.has(question);
+  }
+
+  /** Those that wait and go with the first: of its party and its budget, in their order. */
+  #takeMore(first: Waiting, most: number): readonly Waiting[] {
+    if (!this.#mayJoin(first)) return [];
+    const taken: Waiting[] = [];
+    const left = this.#waiting.splice(0).filter((next) => {
+      const isOfParty =
+        next.party === first.party && next.question.budget === first.question.budget;
+      if (taken.length >= most || !isOfParty || !this.#mayJoin(next)) return true;
+      if (isWanted(next)) taken.push(next);
+      return false;
+    });
+    this.#waiting.push(...left);
+    return taken;
+  }
+
+  async #callAlone(permit: Permit, { question, resolve }: Waiting): Promise<void> {
+    const { client, clock, endpoint, stopSwitch } = this.#options;
+    const { domain } = question.subject;
+    const sentAtMs = clock.nowMs();
+    const meaning = await client.call(endpoint.path(domain), stopSwitch.noCall, domain);
+    const latencyMs = clock.nowMs() - sentAtMs;
+    resolve({ meaning, latencyMs, share: 1, verdict: permit.ended(meaning, question) });
+  }
+
+  async #callTogether(permit: Permit, group: readonly Waiting[], party: Subject): Promise<void> {
+    const { batch, client, clock, stopSwitch } = this.#options;
+    const sentAtMs = clock.nowMs();
+    const domains = group.map(({ question }) => question.subject.domain);
+    const { meaning, meanings } = await client.callBatch(batch, domains, stopSwitch.noCall);
+    const latencyMs = clock.nowMs() - sentAtMs;
+    if (!meanings) return this.#endAsOne(permit, { group, party, meaning, latencyMs });
+    const each = group.map(({ question }): [Meaning, Question['subject']] => {
+      const { subject } = question;
+      const said = meanings.get(subject.domain);
+      if (!said) this.#alone.add(question);
+      return [said ?? MISSING, subject];
+    });
+    const verdicts = permit.endedTogether(meaning, each);
+    group.forEach(({ resolve }, index) => {
+      resolve({
+        meaning: each[index]?.[0] ?? MISSING,
+        latencyMs,
+        share: 1 / group.length,
+        verdict: verdicts[index] ?? 'retry',
+      });
+    });
+  }
+
+  /** A call that was refused or failed as a whole is one piece of evidence, and goes on as one. */
+  #endAsOne(permit: Permit, { group, party, meaning, latencyMs }: Refused): void {
+    const jitter = this.#options.random();
+    const told = permit.ended(meaning, { subject: party, domains: group.length });
+    const goOn = (verdict: Verdict): Verdict => {
+      const isLimit = meaning.kind === 'throttled' || meaning.kind === 'quota';
+      if (isLimit || verdict === 'drop') return verdict;
+      const isOfOne = verdict === 'believe' || verdict === 'fail';
+      if (isOfOne) this.#goInHalves(group, party);
+      else for (const { question } of group) this.#parties.set(question, party);
+      return isOfOne ? 'again' : verdict; // the halves are other subjects
+    };
+    const verdict = typeof told === 'string' ? goOn(told) : told.then(goOn);
+    const share = 1 / group.length;
+    for (const { resolve } of group) resolve({ meaning, latencyMs, share, verdict, jitter });
+  }
+
+  /** So one bad domain among a hundred costs a dozen calls, and none of the others. */
+  #goInHalves(group: readonly Waiting[], whole: Subject): void {
+    const middle = Math.ceil(group.length / 2);
+    for (const half of [group.slice(0, middle), group.slice(middle)]) {
+      const party = partyOf(half, whole);
+      for (const { question } of half) {
+        if (half.length > 1) this.#parties.set(question, party);
+        else this.#alone.add(question);
+      }
+    }
+  }
+}
+
+/** Whether a lookup still wants its call; else it is told that there is none. */
+function isWanted({ question, reject }: Waiting): boolean {
+  const isIt = question.isWanted();
+  if (!isIt) reject(new NotAskedError());
+  return isIt;
+}
+
+const partyOf = ([first]: readonly Waiting[], partOf?: Subject): Subject => ({
+  domain: first?.question.subject.domain ?? '',
+  isSeveral: true,
+  partOf,
+});
+
+/** How many lookups keep all calls full. */
+export function lookupsAtOnce(concurrency: number, { profile }: Endpoint): number {
+  return concurrency * (profile?.batch?.size ?? 1);
 }
 
 export interface BatchedCall {
@@ -73,175 +250,3 @@ const MISSING: Meaning = {
   fingerprint: 'missing_in_reply',
   form: 'json',
 };
-
-/** How many lookups keep all calls full. */
-export function lookupsAtOnce(concurrency: number, { profile }: Endpoint): number {
-  return concurrency * (profile?.batch?.size ?? 1);
-}
-
-export function createBatches(options: BatchesOptions): Batches {
-  const { gate, client, endpoint, batch, stopSwitch, clock, random, concurrency } = options;
-  const waiting: Waiting[] = [];
-  /** Lookups that a reply was silent about, or that are what is left of halves. */
-  const alone = new WeakSet<Question>();
-  /** Those whose call was refused. */
-  const parties = new WeakMap<Question, Subject>();
-  let inFlight = 0;
-  let isLingering = false;
-
-  const mayJoin = ({ question }: Waiting): boolean => !alone.has(question);
-
-  /** Starts calls: full ones and those that nobody joins at once, another one after a moment. */
-  function start(): void {
-    for (let first = waiting[0]; first && inFlight < concurrency; first = waiting[0]) {
-      const isDue = waiting.length >= batch.size || !mayJoin(first);
-      if (!isDue) return void linger();
-      send();
-    }
-  }
-
-  async function linger(): Promise<void> {
-    if (isLingering) return;
-    isLingering = true;
-    await clock.sleep(LINGER_MS, stopSwitch.noNewCall).catch(() => {}); // the call itself says why
-    isLingering = false;
-    if (inFlight < concurrency) send();
-    start();
-  }
-
-  function send(): void {
-    const first = waiting.shift();
-    if (!first) return;
-    inFlight += 1;
-    void callAbout(first).finally(() => {
-      inFlight -= 1;
-      start();
-    });
-  }
-
-  async function callAbout(first: Waiting): Promise<void> {
-    let group: readonly Waiting[] = [first, ...takeMore(first, batch.size - 1)];
-    const { budget, list } = first.question;
-    const party = first.party ?? partyOf(group);
-    const isAnyWanted = (): boolean => group.some(({ question }) => question.isWanted());
-    try {
-      const permit = await gate.ask({ subject: party, budget, list, isWanted: isAnyWanted });
-      // Waiting for the turn may have taken long.
-      group = group.filter(isWanted);
-      const most = Math.min(batch.size, permit.domains);
-      waiting.unshift(...group.slice(most));
-      group = [...group.slice(0, most), ...takeMore(first, most - group.length)];
-      const sentAtMs = clock.nowMs();
-      try {
-        const [only] = group;
-        if (only && group.length === 1) await callAlone(permit, only);
-        else await callTogether(permit, { group, party, sentAtMs });
-      } catch (error) {
-        permit.abandoned(error);
-        throw error;
-      }
-    } catch (error) {
-      for (const { reject } of group) reject(error);
-    }
-  }
-
-  /** Those that wait and go with the first: of the same party and the same budget, in their order. */
-  function takeMore(first: Waiting, most: number): readonly Waiting[] {
-    const taken: Waiting[] = [];
-    if (!mayJoin(first)) return taken;
-    const { budget } = first.question;
-    for (let at = 0; at < waiting.length && taken.length < most; ) {
-      const next = waiting[at];
-      const { question } = next ?? first;
-      const isOfParty = next?.party === first.party && question.budget === budget;
-      if (!next || !isOfParty || !mayJoin(next)) at += 1;
-      else {
-        waiting.splice(at, 1);
-        if (isWanted(next)) taken.push(next);
-      }
-    }
-    return taken;
-  }
-
-  function isWanted({ question, reject }: Waiting): boolean {
-    const isIt = question.isWanted();
-    if (!isIt) reject(new NotAskedError());
-    return isIt;
-  }
-
-  async function callAlone(permit: Permit, { question, resolve }: Waiting): Promise<void> {
-    const { domain } = question.subject;
-    const sentAtMs = clock.nowMs();
-    const meaning = await client.call(endpoint.path(domain), stopSwitch.noCall, domain);
-    const latencyMs = clock.nowMs() - sentAtMs;
-    resolve({ meaning, latencyMs, share: 1, verdict: permit.ended(meaning, question) });
-  }
-
-  async function callTogether(
-    permit: Permit,
-    { group, party, sentAtMs }: { group: readonly Waiting[]; party: Subject; sentAtMs: number },
-  ): Promise<void> {
-    const domains = group.map(({ question }) => question.subject.domain);
-    const { meaning, meanings } = await client.callBatch(batch, domains, stopSwitch.noCall);
-    const latencyMs = clock.nowMs() - sentAtMs;
-    if (!meanings) return endAsOne(permit, { group, party, meaning, latencyMs });
-    const each = group.map(({ question }): [Meaning, Question['subject']] => {
-      const { subject } = question;
-      const said = meanings.get(subject.domain);
-      if (!said) alone.add(question);
-      return [said ?? MISSING, subject];
-    });
-    const verdicts = permit.endedTogether(meaning, each);
-    group.forEach(({ resolve }, index) => {
-      resolve({
-        meaning: each[index]?.[0] ?? MISSING,
-        latencyMs,
-        share: 1 / group.length,
-        verdict: verdicts[index] ?? 'retry',
-      });
-    });
-  }
-
-  /** A call that was refused or failed as a whole is one piece of evidence, and goes on as one. */
-  function endAsOne(permit: Permit, { group, party, meaning, latencyMs }: Refused): void {
-    const jitter = random();
-    const told = permit.ended(meaning, { subject: party, domains: group.length });
-    const goOn = (verdict: Verdict): Verdict => {
-      const isLimit = meaning.kind === 'throttled' || meaning.kind === 'quota';
-      if (isLimit || verdict === 'drop') return verdict;
-      const isOfOne = verdict === 'believe' || verdict === 'fail';
-      if (isOfOne) goInHalves(group, party);
-      else for (const { question } of group) parties.set(question, party);
-      return isOfOne ? 'again' : verdict; // the halves are other subjects
-    };
-    const verdict = typeof told === 'string' ? goOn(told) : told.then(goOn);
-    const share = 1 / group.length;
-    for (const { resolve } of group) resolve({ meaning, latencyMs, share, verdict, jitter });
-  }
-
-  /** So one bad domain among a hundred costs a dozen calls, not a hundred, and none of the others. */
-  function goInHalves(group: readonly Waiting[], whole: Subject): void {
-    const middle = Math.ceil(group.length / 2);
-    for (const half of [group.slice(0, middle), group.slice(middle)]) {
-      const party = partyOf(half, whole);
-      for (const { question } of half) {
-        if (half.length > 1) parties.set(question, party);
-        else alone.add(question);
-      }
-    }
-  }
-
-  return {
-    call: (question) =>
-      new Promise((resolve, reject) => {
-        waiting.push({ question, party: parties.get(question), resolve, reject });
-        start();
-      }),
-  };
-}
-
-const partyOf = ([first]: readonly Waiting[], partOf?: Subject): Subject => ({
-  domain: first?.question.subject.domain ?? '',
-  isSeveral: true,
-  partOf,
-});
