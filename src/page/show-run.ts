@@ -76,7 +76,6 @@ export async function showRun(
   const about = { runId, list, schedule, api, queue, command };
   const recorder = inWords(recordRun({ ...about, control }), words);
   options.onRecorder?.(recorder);
-  let files: ReportFiles | undefined;
   let health: { started(): void } | undefined;
   const context: RunContext = {
     ...given,
@@ -88,28 +87,9 @@ export async function showRun(
       const isText = event.type === 'notice';
       given.onEvent(isText ? { ...event, message: words(event.message) } : event);
     },
-    report: {
-      recorder,
-      openFiles: async (from) => {
-        if (settings.report) files = closer.add(await openReportFiles(settings.report, from));
-      },
-    },
+    report: { recorder, openFiles: (from) => reports.open(from) },
   };
-
-  /** Only a notice, because the rows are in their places, or there is a more important error. */
-  const reportFailure = (error: unknown): void =>
-    context.onEvent({ type: 'notice', message: `There is no report: ${describeError(error)}` });
-
-  async function writeReports(): Promise<string[]> {
-    if (!settings.report) return [];
-    try {
-      files ??= closer.add(await openReportFiles(settings.report, []));
-      return await files.write(recorder.read(), reportFailure);
-    } catch (error) {
-      reportFailure(error);
-      return [];
-    }
-  }
+  const reports = createReports(job, { recorder, closer, onEvent: context.onEvent });
 
   try {
     const { name = 'enrich' } = options;
@@ -132,8 +112,8 @@ export async function showRun(
       context: { ...context, ...(metrics && { onQueues: metrics.forQueues }) },
       end: async (ranTo) => {
         recorder.end(ranTo);
-        const reports = await writeReports();
-        return { ...recorder.read(), ...(reports.length > 0 && { reports }) };
+        const written = await reports.write();
+        return { ...recorder.read(), ...(written.length > 0 && { reports: written }) };
       },
       fail: async (error) => {
         const why = describeError(error);
@@ -141,7 +121,7 @@ export async function showRun(
         const end = exitCode === EXIT.interrupted ? 'interrupted' : 'error';
         recorder.end({ end, why, exitCode });
         // A run that made no call leaves the report of the last one.
-        if (recorder.read().calls > 0) await writeReports();
+        if (recorder.read().calls > 0) await reports.write();
       },
       close: async () => await closer.close(),
     };
@@ -156,6 +136,32 @@ const asItIs = (message: string): string => message;
 /** A recorder whose views speak to whoever reads them. */
 function inWords(recorder: RunRecorder, words: (message: string) => string): RunRecorder {
   return { ...recorder, read: () => viewInWords(recorder.read(), words) };
+}
+
+interface Reported extends Pick<RunContext, 'onEvent'> {
+  readonly recorder: RunRecorder;
+  readonly closer: ReturnType<typeof createCloser>;
+}
+
+/** The reports of a run, if its options name any. */
+function createReports({ settings }: Job, { recorder, closer, onEvent }: Reported) {
+  let files: ReportFiles | undefined;
+  /** Only a notice, because the rows are in their places, or there is a more important error. */
+  const reportFailure = (error: unknown): void =>
+    onEvent({ type: 'notice', message: `There is no report: ${describeError(error)}` });
+  async function open(from: Parameters<typeof openReportFiles>[1]): Promise<void> {
+    if (settings.report) files = closer.add(await openReportFiles(settings.report, from));
+  }
+  async function write(): Promise<string[]> {
+    try {
+      if (!files) await open([]);
+      return (await files?.write(recorder.read(), reportFailure)) ?? [];
+    } catch (error) {
+      reportFailure(error);
+      return [];
+    }
+  }
+  return { open, write };
 }
 
 interface Recorded {
