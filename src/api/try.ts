@@ -1,5 +1,6 @@
+import { refusal } from '../common/errors.ts';
 import { given, plainText, someText } from '../options/kinds.ts';
-import { type OptionsOf, pick, refusal, varied } from '../options/option.ts';
+import { type OptionsOf, pick, varied } from '../options/option.ts';
 import { API_OPTIONS, OPTIONS } from '../options/options.ts';
 import { createJob, type Job } from '../profile/job.ts';
 import { shorten } from '../rows/columns/names.ts';

@@ -1,4 +1,4 @@
-import { BrandfillError } from '../common/errors.ts';
+import { refusal } from '../common/errors.ts';
 import { basicPair, createRedactor, type Redactor } from '../common/secrets.ts';
 import type { NameValue } from './endpoint.ts';
 
@@ -27,8 +27,7 @@ export function parseAuth(spec: string): AuthScheme {
   if (spec === 'none' || spec === 'bearer' || spec === 'basic') return { kind: spec };
   const match = /^(header|query):([\w!#$%&'*+.^`|~-]+)$/.exec(spec);
   if (!match?.[1] || !match[2] || (match[1] === 'header' && isReservedHeader(match[2]))) {
-    throw new BrandfillError(
-      'INVALID_SETTING',
+    throw refusal(
       'expected none, bearer, basic, header:NAME or query:NAME; the credential itself is no part of it',
     );
   }
@@ -70,14 +69,12 @@ export function createCredential(
     return { headers: [], queryParam: undefined, unsent, redactor };
   }
   if (!secret) {
-    throw new BrandfillError(
-      'INVALID_SETTING',
+    throw refusal(
       `Cannot use option 'auth' ${scheme.kind}: there is no credential; set BRANDFILL_API_KEY or give option 'apiKeyFile' FILE.`,
     );
   }
   if (scheme.kind !== 'query' && !/^[\x20-\x7e]+$/.test(secret)) {
-    throw new BrandfillError(
-      'INVALID_SETTING',
+    throw refusal(
       'Cannot use the credential: it has characters that an HTTP header cannot carry; check for line breaks or non-ASCII letters.',
     );
   }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { parseHttpUrl, receivedUrl } from '../common/addresses.ts';
-import { BrandfillError } from '../common/errors.ts';
+import { refusal } from '../common/errors.ts';
 import { idOfParts } from '../common/hashes.ts';
 import type { ApiProfile, BatchProfile } from './api-profile.ts';
 
@@ -66,8 +66,7 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
   const template = templateOf(profile);
   const taken = all.find(([name]) => template.names.has(name));
   if (taken) {
-    throw new BrandfillError(
-      'INVALID_SETTING',
+    throw refusal(
       `Cannot use '${taken[0]}' as a query parameter: each call sets it itself; leave it out.`,
     );
   }
@@ -165,7 +164,7 @@ function templateOf(profile: ApiProfile | undefined): Template {
  */
 export function parseBaseUrl(text: string): string {
   const refuse = (expected: string): never => {
-    throw new BrandfillError('INVALID_SETTING', expected);
+    throw refusal(expected);
   };
   // Whatever is behind the `@`: a password with a `/` puts it into the path.
   if (text.includes('@')) {

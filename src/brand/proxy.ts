@@ -1,5 +1,5 @@
 import { loginOf, parseHttpUrl } from '../common/addresses.ts';
-import { BrandfillError } from '../common/errors.ts';
+import { refusal } from '../common/errors.ts';
 
 /** A proxy that the environment names. */
 export interface Proxy {
@@ -29,8 +29,7 @@ export function findProxy(origin: string, env: Environment = process.env): Proxy
     const why = /^\s*socks/i.test(named)
       ? 'it is for SOCKS, and calls go through HTTP proxies only; '
       : '';
-    throw new BrandfillError(
-      'INVALID_SETTING',
+    throw refusal(
       `Cannot use the proxy that ${variable} names: ${why}expected a URL such as http://proxy.example:3128.`,
     );
   }

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
-import { metaOf, type Options, refusal } from '../options/option.ts';
+import { refusal } from '../common/errors.ts';
+import { metaOf, type Options } from '../options/option.ts';
 import { FIRST, flagOf } from '../options/options.ts';
 
 /** A longer help is cut to what most people need; `--help all` has the rest. */

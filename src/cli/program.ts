@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { BrandfillError } from '../common/errors.ts';
+import { refusal } from '../common/errors.ts';
 import { withoutSecrets } from '../common/secrets.ts';
 import { findNearest, shellWord } from '../common/text.ts';
 import { readVersion } from '../version.ts';
@@ -78,7 +78,7 @@ function addCommand(
     const { args: words } = command;
     if (words.includes('')) {
       const message = `Cannot use ${argument?.[0]}: expected ${argument?.[1]}, received ''.`;
-      throw new BrandfillError('INVALID_SETTING', message);
+      throw refusal(message);
     }
     const raw = rawArgsOf(program);
     const given = raw.slice(raw.indexOf(parent === program ? name : parent.name()));

@@ -1,4 +1,4 @@
-import { BrandfillError } from '../common/errors.ts';
+import { BrandfillError, refusal } from '../common/errors.ts';
 import { meaningOfName } from '../rows/columns/column-name.ts';
 import {
   type DomainColumn,
@@ -32,8 +32,7 @@ export function chooseDomainColumn(
   const column = guessDomainColumn(columns, sampleRows);
   if (column) return column;
   if (source.isOfObjects && columns.length === 0) return columnAt(NOT_SEEN_YET, 'domain');
-  throw new BrandfillError(
-    'INVALID_SETTING',
+  throw refusal(
     `Cannot tell which column of ${source.name} holds the domain: name it with option 'domainColumn'; there are: ${listNames(columns)}${describeLosers(columns, sampleRows)}${describeElsewhere(format)}${has(format, 'skipLines') ? adviseOnHeader(columns) : ''}.`,
   );
 }
@@ -125,8 +124,7 @@ export function assertColumnsThere(
 }
 
 function noSuchColumn(source: Source, format: RowFormat, name: string): BrandfillError {
-  return new BrandfillError(
-    'INVALID_SETTING',
+  return refusal(
     `Cannot find the column '${name}' in ${source.name}: there are: ${listNames(format.columns)}${describeElsewhere(format)}.`,
   );
 }

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import type { RedisOptions } from 'ioredis';
 import ipaddr from 'ipaddr.js';
-import { BrandfillError } from './errors.ts';
+import { refusal } from './errors.ts';
 
 /** A host whose address is not checked. */
 export interface AllowedHost {
@@ -24,8 +24,7 @@ export function parseAllowedHost(text: string): AllowedHost {
     const { hostname, port: rest } = new URL(url);
     if (rest === '') return { hostname, port: port === undefined ? undefined : Number(port) };
   }
-  throw new BrandfillError(
-    'INVALID_SETTING',
+  throw refusal(
     `expected HOST or HOST:PORT such as media.intranet.example or localhost:8080, ${receivedUrl(text)}`,
   );
 }
@@ -117,8 +116,7 @@ export function parseRedisUrl(text: string): RedisAddress {
     const options = { ...accessOf(user, word), path: decodeURIComponent(path), db: Number(db) };
     return { kind: 'single', options };
   } catch {
-    throw new BrandfillError(
-      'INVALID_SETTING',
+    throw refusal(
       'expected a URL such as redis://localhost:6379/0, rediss://user:password@host:6380, redis-sentinel://a:26379,b:26379/mymaster or redis-cluster://a:6379,b:6379, with % codes for special characters in a password',
     );
   }

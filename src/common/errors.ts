@@ -31,6 +31,11 @@ export class BrandfillError extends Error {
   }
 }
 
+/** The error of an option, or of what an option names, that is impossible or missing. */
+export function refusal(message: string, cause?: unknown): BrandfillError {
+  return new BrandfillError('INVALID_SETTING', message, cause === undefined ? {} : { cause });
+}
+
 /**
  * Adds a full stop to a sentence that may have further lines below it, such as a position in a
  * file.

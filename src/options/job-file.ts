@@ -3,12 +3,12 @@ import { CronExpressionParser } from 'cron-parser';
 import type { Document, Pair } from 'yaml';
 import { z } from 'zod';
 import { isCredentialName } from '../brand/credential.ts';
-import { BrandfillError, endSentence } from '../common/errors.ts';
+import { endSentence, refusal } from '../common/errors.ts';
 import { keepCredentialName, keepSecret } from '../common/secrets.ts';
 import { isTimezone, localTime } from '../common/text.ts';
 import { LIST_FILE } from '../rows/list-formats.ts';
 import { duration, file, variableName } from './kinds.ts';
-import { kind, metaOf, type Options, type OptionsOf, option, refusal, refusing } from './option.ts';
+import { kind, metaOf, type Options, type OptionsOf, option, refusing } from './option.ts';
 import { OPTIONS, SOURCE } from './options.ts';
 import { loadYaml, readText, readYaml } from './yaml.ts';
 
@@ -137,10 +137,7 @@ export function parseJobFile(file: string, text: string, { env, now }: JobFileCo
     /** The place of a key's value: `jobs/nightly.yaml:3:8`; undefined where it has none. */
     placeOf: (key: string): string | undefined => (key in given ? yaml.placeOf([key]) : undefined),
     /** All its mistakes. */
-    error:
-      problem === undefined
-        ? undefined
-        : new BrandfillError('INVALID_SETTING', endSentence(`Cannot use ${problem}`)),
+    error: problem === undefined ? undefined : refusal(endSentence(`Cannot use ${problem}`)),
   };
 }
 

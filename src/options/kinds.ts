@@ -6,11 +6,12 @@ import type { Rate } from '../calls/rate.ts';
 import { createField, type Field, parseFields, parseFills } from '../collector/fields/fields.ts';
 import { STANDARD_NAME, standardFields } from '../collector/fields/standard.ts';
 import { type AllowedHost, parseAllowedHost, parseRedisUrl } from '../common/addresses.ts';
+import { refusal } from '../common/errors.ts';
 import { DURATION_UNITS_MS, typedDuration } from '../common/format.ts';
 import { LONGEST_TIMER_MS } from '../common/lifetime.ts';
 import { describeKind, isTimezone } from '../common/text.ts';
 import { type Encoding, findEncodingByName } from '../rows/encoding.ts';
-import { expected, kind, refusal } from './option.ts';
+import { expected, kind } from './option.ts';
 
 // Kinds of values, with the message for what does not fit.
 

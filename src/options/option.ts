@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ExpressionError } from '../collector/fields/expression.ts';
-import { BrandfillError, endSentence } from '../common/errors.ts';
+import { BrandfillError, endSentence, refusal } from '../common/errors.ts';
 import { describeKind, findNearest, shortenTo } from '../common/text.ts';
 
 // An option is one zod type with what is said of it. Flags, variables, keys of job files, the
@@ -110,10 +110,6 @@ export function expected(what: string, received: unknown): string {
   return `expected ${what}, received ${isShown ? `'${String(received)}'` : describeKind(received)}`;
 }
 
-export function refusal(message: string): BrandfillError {
-  return new BrandfillError('INVALID_SETTING', message);
-}
-
 /** Puts what cannot be done in front of what a reader says is wrong. */
 export function refusing<T>(start: string, read: () => T): T {
   try {
@@ -121,7 +117,7 @@ export function refusing<T>(start: string, read: () => T): T {
   } catch (error) {
     if (!(error instanceof BrandfillError)) throw error;
     const message = endSentence(`${start} ${error.message}`);
-    throw new BrandfillError('INVALID_SETTING', message, { cause: error });
+    throw refusal(message, error);
   }
 }
 

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Document, LineCounter, Node, Pair } from 'yaml';
 import { z } from 'zod';
-import { BrandfillError, describeSystemError } from '../common/errors.ts';
+import { describeSystemError, refusal } from '../common/errors.ts';
 import { readSmallFile } from '../common/files.ts';
 import { findNearest, shortenTo } from '../common/text.ts';
 
@@ -219,7 +219,7 @@ export function readText(file: string, what: string): string {
     return text.replace(/^\uFEFF/, '');
   } catch (error) {
     const message = `cannot read ${what} ${file}: ${describeSystemError(error)}`;
-    throw new BrandfillError('INVALID_SETTING', message, { cause: error });
+    throw refusal(message, error);
   }
 }
 

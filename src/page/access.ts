@@ -5,7 +5,7 @@ import { HTTPException } from 'hono/http-exception';
 import { validator } from 'hono/validator';
 import type { z } from 'zod';
 import { isLocalAddress } from '../common/addresses.ts';
-import { BrandfillError } from '../common/errors.ts';
+import { BrandfillError, refusal } from '../common/errors.ts';
 import { inTime } from '../common/lifetime.ts';
 import { keepSecret } from '../common/secrets.ts';
 import type { ListenAddress } from '../options/kinds.ts';
@@ -193,8 +193,7 @@ export function readToken(sources: TokenSources, listen: ListenAddress): string 
     if (isLocalAddress(listen.host)) return undefined;
     const local =
       name === DASHBOARD.name ? "give option 'listen' a port alone" : "leave option 'listen' out";
-    throw new BrandfillError(
-      'INVALID_SETTING',
+    throw refusal(
       `Cannot show ${name} on ${listen.host}, where others can reach it, without a token: set ${variable}, or ${local}, for this machine only.`,
     );
   }

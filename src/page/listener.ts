@@ -6,7 +6,7 @@ import { createAdaptorServer } from '@hono/node-server';
 import { Hono, type MiddlewareHandler } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { type AllowedHost, formatHost, isAllowed, portOf } from '../common/addresses.ts';
-import { BrandfillError, describeSystemError, systemErrorCode } from '../common/errors.ts';
+import { describeSystemError, refusal, systemErrorCode } from '../common/errors.ts';
 import { inTime, NoAnswerError } from '../common/lifetime.ts';
 import type { ListenAddress } from '../options/kinds.ts';
 
@@ -114,10 +114,9 @@ async function listen(server: Server, { host, port }: ListenAddress): Promise<vo
     await once(server, 'listening');
   } catch (error) {
     const reason = REASONS[systemErrorCode(error) ?? ''] ?? describeSystemError(error);
-    throw new BrandfillError(
-      'INVALID_SETTING',
+    throw refusal(
       `Cannot listen on ${formatHost(host)}:${port}: ${reason}; give option 'listen' another, or port 0 for any that is free.`,
-      { cause: error },
+      error,
     );
   }
 }

@@ -5,7 +5,7 @@ import { proxyLogins } from '../brand/proxy.ts';
 import type { OutcomeStatus } from '../calls/outcome.ts';
 import { isStandard, STANDARD_NAME } from '../collector/fields/standard.ts';
 import { isLocalAddress } from '../common/addresses.ts';
-import { describeSystemError, systemErrorCode } from '../common/errors.ts';
+import { describeSystemError, refusal, systemErrorCode } from '../common/errors.ts';
 import { othersWhoCanChange, readSmallFile } from '../common/files.ts';
 import { idOfParts } from '../common/hashes.ts';
 import { isShort, keepCredentialName, keepSecret } from '../common/secrets.ts';
@@ -14,7 +14,6 @@ import {
   type Options,
   pick,
   readOptions,
-  refusal,
   refusing,
   type SettingsOf,
   type Sources,

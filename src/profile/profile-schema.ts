@@ -11,8 +11,9 @@ import {
 } from '../brand/limits.ts';
 import type { ResponseHeaders } from '../brand/transport.ts';
 import { compileExpression } from '../collector/fields/expression.ts';
+import { refusal } from '../common/errors.ts';
 import { checkHeader, parseCallsPer, parseRate, variableName } from '../options/kinds.ts';
-import { kind, refusal } from '../options/option.ts';
+import { kind } from '../options/option.ts';
 import { batch } from './batch.ts';
 import { billing, rules } from './rules.ts';
 import { sample } from './samples.ts';

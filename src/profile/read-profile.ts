@@ -2,9 +2,10 @@ import { existsSync, readdirSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ApiProfile } from '../brand/api-profile.ts';
+import { refusal } from '../common/errors.ts';
 import { idOfParts } from '../common/hashes.ts';
 import { isProfileFile } from '../options/kinds.ts';
-import { refusal } from '../options/option.ts';
+
 import { readText, readYaml } from '../options/yaml.ts';
 import { type ProfileFile, profileShape } from './profile-schema.ts';
 import { findSampleProblem } from './samples.ts';

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type { AnswerFacts, Billing, RuleMeaning } from '../brand/api-profile.ts';
 import { fieldText, findWaitMs, timeOf } from '../brand/limits.ts';
+import { refusal } from '../common/errors.ts';
 import { MICROS } from '../common/format.ts';
 import { shortenTo } from '../common/text.ts';
-import { refusal } from '../options/option.ts';
+
 import { means, wordOf } from './samples.ts';
 import { duration, expression, headerName, parsed } from './texts.ts';
 

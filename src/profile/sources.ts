@@ -1,4 +1,5 @@
-import { type Options, refusal, refusing, type Sources } from '../options/option.ts';
+import { refusal } from '../common/errors.ts';
+import { type Options, refusing, type Sources } from '../options/option.ts';
 import { API_OPTIONS } from '../options/options.ts';
 
 // Several APIs that are asked in turn: `--api first,second`, or `sources` of a job file and of the

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { isCredentialName } from '../brand/credential.ts';
 import { compileExpression } from '../collector/fields/expression.ts';
+import { refusal } from '../common/errors.ts';
 import { HEADER_NAME, parseDuration } from '../options/kinds.ts';
-import { kind, refusal } from '../options/option.ts';
+import { kind } from '../options/option.ts';
 
 // The kinds of texts in a profile: what is wrong with one is said in the words of what reads it.
 

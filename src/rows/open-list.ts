@@ -2,7 +2,7 @@ import { fstatSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { BrandfillError, describeSystemError, systemErrorCode } from '../common/errors.ts';
+import { BrandfillError, describeSystemError, refusal, systemErrorCode } from '../common/errors.ts';
 import { openToRead } from '../common/files.ts';
 import { type Closable, type Closer, createCloser } from '../common/lifetime.ts';
 import { describeKind } from '../common/text.ts';
@@ -175,8 +175,7 @@ function refuseOptionsOfOthers({ source, format }: OpenedSource, options: OpenLi
   const { names, options: own } = format.notation;
   for (const key of READING_OPTIONS) {
     if (!options[key] || own.includes(key)) continue;
-    throw new BrandfillError(
-      'INVALID_SETTING',
+    throw refusal(
       `Cannot use option '${key}' for ${source.name}, which is ${names[0]}: leave it out.`,
     );
   }

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Plan } from '../collector/first-reading.ts';
-import { BrandfillError } from '../common/errors.ts';
+import { refusal } from '../common/errors.ts';
 import type { Job } from '../profile/job.ts';
 import type { RunContext } from './run-context.ts';
 
@@ -44,10 +44,9 @@ export function assertCallsArePossible({ lookups }: Pick<Plan, 'lookups'>): void
   try {
     Reflect.construct(WebAssembly.Memory, [{ initial: 1 }]);
   } catch (error) {
-    throw new BrandfillError(
-      'INVALID_SETTING',
+    throw refusal(
       'Cannot make calls: this process may reserve too little address space; raise that limit (ulimit -v unlimited), or bound its memory in another way.',
-      { cause: error },
+      error,
     );
   }
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BrandfillError } from '../common/errors.ts';
+import { refusal } from '../common/errors.ts';
 import type { SandboxAuth } from './auth.ts';
 import {
   LIMIT_HEADERS,
@@ -193,5 +193,5 @@ export function checkOptions(options: SandboxOptions): void {
   const { error } = SCHEMA.safeParse(options);
   if (!error) return;
   const message = `Cannot start the sandbox. ${z.prettifyError(error)}`;
-  throw new BrandfillError('INVALID_SETTING', message);
+  throw refusal(message);
 }

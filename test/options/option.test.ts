@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { refusal } from '../../src/common/errors.ts';
 import { next, text } from '../../src/options/kinds.ts';
 import {
   kind,
@@ -7,7 +8,6 @@ import {
   option,
   pick,
   readOptions,
-  refusal,
   refusing,
   required,
   under,

@@ -1,11 +1,11 @@
 import { basename, dirname, extname, resolve } from 'node:path';
 import { type EnrichOptions, enrichJob, planJob } from '../../api/enrich.ts';
-import { BrandfillError, describeError, exitCodeOfError } from '../../common/errors.ts';
+import { BrandfillError, describeError, exitCodeOfError, refusal } from '../../common/errors.ts';
 import { makeFolder, othersWhoCanChange } from '../../common/files.ts';
 import { withoutSecrets } from '../../common/secrets.ts';
 import { besideFile, type JobFile, readJobFile } from '../../options/job-file.ts';
 import { file as listFile } from '../../options/kinds.ts';
-import { nameOptions, option, refusal, under, varied } from '../../options/option.ts';
+import { nameOptions, option, under, varied } from '../../options/option.ts';
 import { API_OPTIONS, flagOf, OPTIONS, type Settings } from '../../options/options.ts';
 import type { RunSurroundings } from '../../page/show-run.ts';
 import { createJob } from '../../profile/job.ts';

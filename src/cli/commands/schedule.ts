@@ -1,12 +1,12 @@
 import { hostname } from 'node:os';
 import type { OnNotice } from '../../common/errors.ts';
-import { describeError, EXIT, exitCodeOfError } from '../../common/errors.ts';
+import { describeError, EXIT, exitCodeOfError, refusal } from '../../common/errors.ts';
 import { createRunId } from '../../common/hashes.ts';
 import { aborted, SHUTDOWN_TIMEOUT_MS, within } from '../../common/lifetime.ts';
 import { isTimezone, localTime } from '../../common/text.ts';
 import { readJobFile } from '../../options/job-file.ts';
 import { flag } from '../../options/kinds.ts';
-import { option, refusal, under } from '../../options/option.ts';
+import { option, under } from '../../options/option.ts';
 import { QUEUE_OPTIONS, STATUS_OPTIONS } from '../../options/options.ts';
 import type { RunSurroundings } from '../../page/show-run.ts';
 import { reasonOf } from '../../queue/redis-errors.ts';

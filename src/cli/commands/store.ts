@@ -1,10 +1,16 @@
 import { once } from 'node:events';
-import { BrandfillError, describeSystemError, EXIT, systemErrorCode } from '../../common/errors.ts';
+import {
+  BrandfillError,
+  describeSystemError,
+  EXIT,
+  refusal,
+  systemErrorCode,
+} from '../../common/errors.ts';
 import { openToRead } from '../../common/files.ts';
 import { countOf, formatCount, formatSize } from '../../common/format.ts';
 import { printable } from '../../common/text.ts';
 import { anyDuration, flag } from '../../options/kinds.ts';
-import { option, refusal, required, under } from '../../options/option.ts';
+import { option, required, under } from '../../options/option.ts';
 import { STORE_OPTIONS } from '../../options/options.ts';
 import { normalizeDomain } from '../../rows/domain/domain.ts';
 import { linesOf } from '../../rows/source.ts';

@@ -1,11 +1,11 @@
 import type { Plan } from '../../collector/first-reading.ts';
-import { EXIT } from '../../common/errors.ts';
+import { EXIT, refusal } from '../../common/errors.ts';
 import { isPiped } from '../../common/files.ts';
 import { countOf } from '../../common/format.ts';
 import { createRunId } from '../../common/hashes.ts';
 import { toCleanJson } from '../../common/secrets.ts';
 import { flag, oneOf } from '../../options/kinds.ts';
-import { option, refusal, type SettingsOf, under } from '../../options/option.ts';
+import { option, type SettingsOf, under } from '../../options/option.ts';
 import type { RunSurroundings } from '../../page/show-run.ts';
 import type { ListInput } from '../../rows/open-list.ts';
 import type { CallerOptions } from '../../run/run-context.ts';

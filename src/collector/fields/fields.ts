@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../brand/json-object.ts';
-import { BrandfillError } from '../../common/errors.ts';
+import { refusal } from '../../common/errors.ts';
 import { shorten } from '../../rows/columns/names.ts';
 import { compileExpression, ExpressionError, isExpression } from './expression.ts';
 
@@ -36,8 +36,7 @@ export function parseFields(spec: string): readonly Field[] {
     const name = part.slice(0, equals).trim();
     const expression = part.slice(equals + 1).trim();
     if (equals < 1 || name === '' || expression === '') {
-      throw new BrandfillError(
-        'INVALID_SETTING',
+      throw refusal(
         `expected NAME=EXPR,NAME=EXPR such as name=name,city=location.city, received '${part.trim()}'`,
       );
     }
@@ -67,10 +66,7 @@ export function parseFills(
     const [column, expression] = [name.trim(), value?.trim() ?? ''];
     if (column === '' || expression === '' || expression === '*') {
       const received = value === undefined ? name : `${name}=${value}`;
-      throw new BrandfillError(
-        'INVALID_SETTING',
-        `expected COLUMN=EXPR such as Industry=industry, received '${received}'`,
-      );
+      throw refusal(`expected COLUMN=EXPR such as Industry=industry, received '${received}'`);
     }
     return { column, field: createField(column, expression) };
   });
@@ -103,10 +99,9 @@ function compileOrRefuse(name: string, expression: string): ReturnType<typeof co
     return compileExpression(expression);
   } catch (error) {
     if (!(error instanceof ExpressionError)) throw error;
-    throw new BrandfillError(
-      'INVALID_SETTING',
+    throw refusal(
       `the expression of '${shorten(name)}' is no JMESPath: ${error.message}\n${pointAt(expression, error.at)}`,
-      { cause: error },
+      error,
     );
   }
 }

@@ -6,7 +6,7 @@ import type { Writable } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
 import { isatty } from 'node:tty';
 import { createGzip } from 'node:zlib';
-import { BrandfillError, describeUnwritable } from '../../common/errors.ts';
+import { BrandfillError, describeUnwritable, refusal } from '../../common/errors.ts';
 import {
   type FileAccess,
   followOwnLinks,
@@ -55,8 +55,7 @@ export async function openOutputFile(
   // A link stays a link, even one to a missing file.
   const target = await orUnwritable(path, () => followOwnLinks(path));
   if (isStoreFile(target)) {
-    throw new BrandfillError(
-      'INVALID_SETTING',
+    throw refusal(
       `Cannot write ${path}: that is the name of a store's database; choose another output.`,
     );
   }

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { BrandfillError } from '../../common/errors.ts';
+import { refusal } from '../../common/errors.ts';
 import { followOwnLinks, isPiped, isSameFile } from '../../common/files.ts';
 import { isEndingOf, type ListFormat, standsForFormat } from '../../rows/list-formats.ts';
 import type { ListInput } from '../../rows/open-list.ts';
@@ -63,20 +63,14 @@ export async function chooseOutputPaths(options: OutputPathsOptions): Promise<Ou
   for (const [key, path] of outputs) {
     if (path === '-' || path === undefined) continue;
     if (await isInput(path, source)) {
-      throw new BrandfillError(
-        'INVALID_SETTING',
-        `Cannot write ${path}: it is the input itself; choose another output.`,
-      );
+      throw refusal(`Cannot write ${path}: it is the input itself; choose another output.`);
     }
     const place = await followOwnLinks(path).catch(() => path); // refused when it is opened
     const other = taken.get(place);
     if (other !== undefined && !(await isDevice(path))) {
       const advice =
         other === key ? `another option '${key}'` : `another option '${other}' or option '${key}'`;
-      throw new BrandfillError(
-        'INVALID_SETTING',
-        `Cannot write both outputs to ${path}: choose ${advice}.`,
-      );
+      throw refusal(`Cannot write both outputs to ${path}: choose ${advice}.`);
     }
     taken.set(place, key);
     if (key !== 'report') refuseOtherFormat(path, format, path === out ? ending : undefined);
@@ -162,5 +156,5 @@ function refuseOtherFormat(
         ? 'only the output with all rows is a workbook; give this one a name that ends in .csv'
         : `give the output of a workbook a name that ends in ${ofWorkbook}, or in .csv`;
   }
-  throw new BrandfillError('INVALID_SETTING', `Cannot write ${path}: ${why}.`);
+  throw refusal(`Cannot write ${path}: ${why}.`);
 }

@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import { BrandfillError } from '../../common/errors.ts';
+import { refusal } from '../../common/errors.ts';
 import { guessDomainColumn } from '../columns/domain-column.ts';
 import { listNames, shorten } from '../columns/names.ts';
 import { findOtherArchive } from '../other-formats.ts';
@@ -99,10 +99,7 @@ function chooseSheets(
     sheets.find((sheet) => sheet.name.trim().toLowerCase() === folded);
   if (found) return [found];
   const names = sheets.map(({ name, isHidden }) => (isHidden ? `${name} (hidden)` : name));
-  throw new BrandfillError(
-    'INVALID_SETTING',
-    `Cannot find the sheet '${wanted}' in ${name}: there are: ${listNames(names)}.`,
-  );
+  throw refusal(`Cannot find the sheet '${wanted}' in ${name}: there are: ${listNames(names)}.`);
 }
 
 /** So many other sheets are looked at, and so many rows of each. */
