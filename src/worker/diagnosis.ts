@@ -273,11 +273,16 @@ export class Diagnosis {
     this.#lastBad = undefined;
     this.#outage.clear();
     if (main) this.#limits.noteBlock(main);
-    this.#withheld.release(({ subject, meaning, history }) => {
-      endRepeat(history);
-      this.#histories.delete(subject);
-      return meaning.kind === 'found' && history.kind !== main ? 'believe' : 'again';
+    this.#withheld.release((one) => {
+      this.#forget(one);
+      return one.meaning.kind === 'found' && one.history.kind !== main ? 'believe' : 'again';
     });
+  }
+
+  /** What a lookup got is no sign of anything. */
+  #forget({ subject, history }: WithheldAnswer): void {
+    endRepeat(history);
+    this.#histories.delete(subject);
   }
 
   /** Of each kind that is not known yet one more is asked again; what is known gets its verdict. */
@@ -345,6 +350,7 @@ export class Diagnosis {
     const history = this.#historyOf(subject, kind);
     const isFresh = history.bad === 0;
     const isLimit = kind.about === 'limit';
+    const isAlone = !isFresh && this.#lastGoodBegan < history.answeredAt;
     if (!isFresh) this.#noteRepeat(history, kind, subject);
     history.alike = history.kind === kind ? history.alike + 1 : 1;
     history.kind = kind;
@@ -365,6 +371,8 @@ export class Diagnosis {
     if (isNews && this.#outage.bad(kind, subject.domain)) this.#suspectedAt = this.#counts.answers;
     if (this.#state === 'suspected') return withheld('none');
     this.#limits.suspect(kind);
+    // It fails again, and nobody was well in between: too few may be left to show that all is down.
+    if (isAlone && kind.about !== 'own' && FAILS.has(meaning.kind)) return withheld('none');
     return this.#weighOne(history, meaning, subject);
   }
 
@@ -434,9 +442,7 @@ export class Diagnosis {
    */
   #stopAtFirst(why: Stop): void {
     if (this.#likelyStop) return;
-    const { others } = this.#options.home;
-    if (others?.found !== undefined) this.#outage.found(others.found, '');
-    if (this.#outage.suspect()) {
+    if (this.#hearFound().suspect()) {
       this.#likelyStop = why;
       this.#grace = undefined;
       this.#suspectedAt = this.#counts.answers;
@@ -444,8 +450,15 @@ export class Diagnosis {
     }
     const nowMs = this.#options.nowMs();
     const isOver = this.#grace !== undefined && nowMs >= this.#grace.untilMs;
-    if (!others?.areThere || isOver) this.#stop(why);
+    if (!this.#options.home.others?.areThere || isOver) this.#stop(why);
     else this.#grace ??= { why, untilMs: nowMs + GRACE_MS };
+  }
+
+  /** What others found of late may be asked about, too. */
+  #hearFound(): OutageWatch {
+    const found = this.#options.home.others?.found;
+    if (found !== undefined) this.#outage.found(found, '');
+    return this.#outage;
   }
 
   #refusedForRate(history: History, meaning: Meaning): Weighed {
@@ -494,11 +507,21 @@ export class Diagnosis {
     else {
       const kinds = new Set([...this.#outage.kinds, ...this.#withheld.kinds]);
       for (const kind of kinds) this.#kinds.probeWell(kind);
+      if (this.#outage.hasFailedProbe) this.#askFailedAgain();
       this.#outage.probeGood();
       this.#lastBad = undefined;
       this.#releaseDue(answersBefore);
     }
     return 'good';
+  }
+
+  /** All may have been down until now. */
+  #askFailedAgain(): void {
+    this.#withheld.release((one) => {
+      if (!FAILS.has(one.meaning.kind)) return undefined;
+      this.#forget(one);
+      return 'again';
+    });
   }
 
   #probeFailed(meaning: Meaning): Signal {
@@ -552,7 +575,7 @@ export class Diagnosis {
     if (this.#counts.goods === 0) this.#endFirstCalls();
     if (this.#isOver || this.#outage.isProbeWanted || this.#isInGrace) return;
     if (this.#state === 'down') return this.askAgain();
-    if (this.#isProbeOfUse() && this.#outage.askProbeWhileIdle()) return;
+    if (this.#isProbeOfUse() && this.#hearFound().askProbeWhileIdle()) return;
     this.#withheld.release((one) => {
       const { kind, alike } = one.history;
       if (FAILS.has(one.meaning.kind)) return this.#knownVerdict(one) ?? 'retry';
@@ -564,13 +587,15 @@ export class Diagnosis {
     });
   }
 
-  /** Whether there may be more to it than some domains: many are left, or the last are about who asks. */
+  /** Whether there may be more to it than some domains: many are left, or the last get the same again. */
   #isProbeOfUse(): boolean {
     if (this.#options.isTrusting) return false;
     if (this.#withheld.unknown >= ENOUGH_UNKNOWN) return true;
-    const isRefused = ({ meaning, history: { kind, alike } }: WithheldAnswer): boolean =>
-      meaning.kind === 'refused' && kind.about === 'unknown' && alike > 1;
-    return this.#outage.idleProbes === 0 && this.#withheld.some(isRefused);
+    const isFirst = this.#outage.idleProbes === 0;
+    return this.#withheld.some(({ meaning, history: { kind, alike, bad } }) => {
+      if (FAILS.has(meaning.kind)) return bad > 1 && kind.about !== 'own';
+      return isFirst && kind.about === 'unknown' && alike > 1;
+    });
   }
 
   /** Nothing is left of a list before the API was seen to work: it was short. */
@@ -586,9 +611,8 @@ export class Diagnosis {
 
   /** Calls fail here alone: what is withheld is left to others. */
   leave(): void {
-    this.#withheld.release(({ subject, history }) => {
-      endRepeat(history);
-      this.#histories.delete(subject);
+    this.#withheld.release((one) => {
+      this.#forget(one);
       return 'drop';
     });
   }

@@ -120,6 +120,11 @@ export class OutageWatch {
     this.#next += 1;
   }
 
+  /** Whether a probe failed, and none was well since. */
+  get hasFailedProbe(): boolean {
+    return this.#failedProbes > 0;
+  }
+
   /** A probe was answered well: the streak is of domains. */
   probeGood(): void {
     this.#end();

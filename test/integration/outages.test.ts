@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { isLeftOut } from '../support/left-out.ts';
 import { freePort, useDatabase } from '../support/redis.ts';
 import { openApi, openServer } from './support/api.ts';
@@ -54,4 +55,56 @@ it('a worker that starts before its API waits for it, though nothing ever listen
   expect(ended.code, ended.stderr).toBe(0);
   expect(summaryOf(ended)).toMatchObject({ statuses: { found: 10 } });
   expect((await worker.stop()).code).toBe(0);
+});
+
+const PAGE = { headers: { 'content-type': 'text/html' }, body: '<html>Try again later</html>' };
+
+/**
+ * An API that answers so many domains, then does this with twenty calls, whoever they are about, and is
+ * well again.
+ */
+async function openOutage(answered: number, reply: SandboxReply) {
+  const known = new Set<string>();
+  let left = 20;
+  return await openApi({
+    respond: (domain) => {
+      if (known.size < answered) return void known.add(domain);
+      left -= 1;
+      return left >= 0 ? reply : undefined;
+    },
+  });
+}
+
+describe('an outage that only the last three rows of a list meet', () => {
+  const meets = (
+    [
+      ['503', { status: 503 }],
+      ['broken connections', 'reset'],
+      ['a page with 404', { status: 404, ...PAGE }],
+      ['401', { status: 401, body: {} }],
+    ] satisfies [string, SandboxReply][]
+  ).flatMap(([name, reply]) =>
+    [false, true].map((isQueued) => ({
+      name,
+      reply,
+      isQueued,
+      where: isQueued ? 'at a worker' : 'in a process',
+    })),
+  );
+
+  it.each(meets)('costs none of them: $name $where', async ({ reply, isQueued }) => {
+    const folder = openList(23);
+    const { url } = await openOutage(20, reply);
+    const options = { cwd: folder.path, env: { BRANDFILL_BASE_URL: url } };
+    // Rows that were retried without a look at the others would be given up at once.
+    const flags = ['--concurrency', '4', '--retries', '1'];
+    if (isQueued) {
+      const queue = ['--queue', (await useDatabase()).url];
+      startHere(['worker', ...queue, ...flags], options);
+      flags.splice(0, flags.length, ...queue, '--workers', '0');
+    }
+    const ended = await startHere(['enrich', 'list.csv', '--json', ...flags], options).ended;
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(summaryOf(ended).statuses).toMatchObject({ found: 23 });
+  });
 });

@@ -238,6 +238,23 @@ describe('at the end of a list', () => {
     expect(await became(odd)).toEqual(['drop', 'drop']);
   });
 
+  it.each([
+    { probes: [answer.found('n30.example')], holds: 'retry' },
+    { probes: [answer.away(), answer.found('n30.example')], holds: 'again' },
+    { probes: [answer.away(), answer.away()], holds: 'held' },
+  ])('one that fails again beside nobody who is well waits for probes: $holds', async (given) => {
+    const { diagnosis, hear, several, became, probed } = open();
+    several(30);
+    hear('last.example', answer.away());
+    expect(await became(['last.example'])).toEqual(['retry']);
+    hear('last.example', answer.away());
+    expect(await became(['last.example'])).toEqual(['held']);
+    diagnosis.idle(0);
+    for (const meaning of given.probes) probed(meaning);
+    expect(await became(['last.example'])).toEqual([given.holds]);
+    expect(diagnosis.trouble?.isDown ?? false).toBe(given.holds === 'held');
+  });
+
   it('five that are not known ask for a probe first', async () => {
     const { diagnosis, several, became, probed } = open();
     several(2_000);
