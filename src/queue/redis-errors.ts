@@ -17,11 +17,17 @@ const REASONS: readonly (readonly [sign: RegExp, reason: string])[] = [
     /certificate|self.signed/i,
     'its certificate is not trusted; name its CA in NODE_EXTRA_CA_CERTS',
   ],
+  [/TLS is wanted/, 'it wants TLS; with TLS its URL is rediss://'],
+  [/disconnected before/, 'it breaks off connections'],
   [/SSL|TLS|EPROTO/i, 'TLS could not be agreed on; without TLS its URL is redis://'],
   [/ETIMEDOUT|EHOSTUNREACH|ENETUNREACH/, "it cannot be reached; give another option 'queue'"],
   [
     /timed out|socket timeout|no answer/i,
     'it does not answer: it may be frozen, or have too much to do',
+  ],
+  [
+    /max number of clients/,
+    'it has as many clients as its maxclients allows; raise that, or end some',
   ],
   [/NOAUTH/, 'it wants a password; give redis://:PASSWORD@host or redis://USER:PASSWORD@host'],
   [/WRONGPASS|invalid password|invalid username/i, 'it refuses the user or the password'],
@@ -36,10 +42,7 @@ const REASONS: readonly (readonly [sign: RegExp, reason: string])[] = [
   ],
   [/DB index is out of range/, 'it has no database of that number'],
   [/Protocol error|RESP type|unknown command/i, 'what answers there is no Redis for a queue'],
-  [
-    /Connection is closed|ECONNRESET|EPIPE|socket/i,
-    'it breaks off connections; it may have as many clients as its maxclients allows, or want TLS, as of rediss://',
-  ],
+  [/Connection is closed|ECONNRESET|EPIPE|socket/i, 'it breaks off connections'],
 ];
 
 /** The lack of a right. For commands in scripts, Redis 7.0 reports it without a code. */

@@ -100,7 +100,7 @@ export function createTroubleWatch(name: string, onTrouble: OnNotice): TroubleWa
   };
 }
 
-const ADVICE_ON_URLS = /; (start Redis, or give|give|without TLS|it may have) .*/;
+const ADVICE_ON_URLS = /; (start Redis, or give|give|without TLS) .*/;
 /**
  * What is refused is tried again within this time, so that it is refused no longer when it has
  * passed.

@@ -1,3 +1,5 @@
+import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { Cluster } from 'ioredis';
 import type { RedisAddress } from '../common/addresses.ts';
 import { BrandfillError, type OnNotice } from '../common/errors.ts';
@@ -34,7 +36,7 @@ export async function tryRedis(address: RedisAddress, onNotice: OnNotice): Promi
     await inTime(CHECK_MS, tryAll());
   } catch (error) {
     if (error instanceof BrandfillError) throw error;
-    throw unusable(address, [error, ...errors, ...nodeErrors]);
+    throw await unusable(address, [error, ...errors, ...nodeErrors]);
   } finally {
     probe.disconnect();
   }
@@ -107,14 +109,52 @@ function parseInfo(text: string): ReadonlyMap<string, string> {
   return new Map(lines.map((line) => [line.replace(/:.*/, ''), line.replace(/^[^:]*:/, '')]));
 }
 
-function unusable(address: RedisAddress, errors: readonly unknown[]): BrandfillError {
+async function unusable(
+  address: RedisAddress,
+  errors: readonly unknown[],
+): Promise<BrandfillError> {
   const find = (isTold: (text: string) => boolean) => errors.find((one) => isTold(errorText(one)));
   const told =
     find((text) => !VAGUE.test(text)) ?? find((text) => /timed out|no answer/.test(text));
   const cause = told ?? errors[0];
+  const seen = BROKEN_OFF.test(errorText(cause)) ? await lookCloser(address) : undefined;
   return new BrandfillError(
     'UNUSABLE_QUEUE',
-    `Cannot use the queue on Redis at ${nameOf(address)}: ${reasonOf(cause)}.`,
+    `Cannot use the queue on Redis at ${nameOf(address)}: ${reasonOf(seen ?? cause)}.`,
     { cause },
   );
+}
+
+/** Errors of a connection that came to nothing, for whatever reason. */
+const BROKEN_OFF = /Connection is closed|ECONNRESET|EPIPE|socket|ETIMEDOUT/i;
+const LOOK_MS = 1_000;
+/** A Redis that has too many clients says so unasked, which may be lost when it is asked. */
+const UNASKED_MS = 100;
+
+/**
+ * What a bare connection shows, where ioredis only learns that its own came to nothing; undefined
+ * where that is no more. Sentinels have words of their own.
+ */
+async function lookCloser(address: RedisAddress): Promise<string | undefined> {
+  if (address.kind === 'cluster' || 'sentinels' in address.options) return undefined;
+  const { host = '', port = 0, path, tls } = address.options;
+  const at = path === undefined ? { host, port } : { path };
+  const plain = connect(at);
+  setTimeout(() => plain.write('PING\r\n'), UNASKED_MS);
+  const said = await firstOf(plain, 'data');
+  if (said === 'silent') return 'no answer';
+  if (tls) return /^[+-]/.test(said) ? 'TLS is not spoken' : undefined;
+  if (said.startsWith('-')) return said;
+  const secure = await firstOf(connectTls({ ...at, rejectUnauthorized: false }), 'secureConnect');
+  return secure === 'undefined' ? 'TLS is wanted' : undefined;
+}
+
+/** With what an event of a connection comes, if it does before all is over. Ends the connection. */
+function firstOf(socket: Socket, event: 'data' | 'secureConnect'): Promise<string> {
+  return new Promise<string>((resolve) => {
+    socket.once(event, (said: unknown) => resolve(String(said)));
+    socket.once('close', () => resolve('closed'));
+    socket.on('error', () => {}); // it is closed next
+    setTimeout(() => resolve(socket.connecting ? 'closed' : 'silent'), LOOK_MS);
+  }).finally(() => socket.destroy());
 }

@@ -111,6 +111,13 @@ describe.skipIf(isLeftOut(isWithoutOpenssl && 'TLS to Redis, whose certificate o
         `brandfill: Cannot use the queue on Redis at localhost:${port}: its certificate is not trusted; name its CA in NODE_EXTRA_CA_CERTS.`,
       );
     });
+
+    test('is asked for where the URL has none', async () => {
+      const { port } = await useTlsRedis();
+      expect(await refusal('worker', `redis://:${ENCODED}@localhost:${port}`)).toBe(
+        `brandfill: Cannot use the queue on Redis at localhost:${port}: it wants TLS; with TLS its URL is rediss://.`,
+      );
+    });
   },
 );
 

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { freePort, type TestRedis, useRedis } from '../support/redis.ts';
 import { useTcpServer } from '../support/servers.ts';
 import { run, runHere } from './support/command.ts';
@@ -94,6 +94,34 @@ describe('what answers and will not do', () => {
   test('a Redis whose memory is full', async () => {
     await redis.client.config('SET', 'maxmemory', '1');
     expect(await refusal('worker', redis.url)).toContain('it is out of memory; raise maxmemory.');
+  });
+
+  test('a Redis that has as many clients as it takes', async () => {
+    await redis.client.config('SET', 'maxclients', '1');
+    expect(await refusal('worker', redis.url)).toContain(
+      'it has as many clients as its maxclients allows; raise that, or end some.',
+    );
+  });
+
+  test.each(['redis', 'rediss'])('a Redis that is frozen, at %s://', async (scheme) => {
+    process.kill(redis.pid, 'SIGSTOP');
+    onTestFinished(() => void process.kill(redis.pid, 'SIGCONT'));
+    expect(await refusal('worker', `${scheme}://${hostOf(redis)}`)).toContain(
+      'it does not answer: it may be frozen, or have too much to do.',
+    );
+  });
+
+  test('a Redis without TLS, at rediss://', async () => {
+    expect(await refusal('worker', `rediss://${hostOf(redis)}`)).toContain(
+      'TLS could not be agreed on; without TLS its URL is redis://.',
+    );
+  });
+
+  test('a server that breaks off connections, with no guess why', async () => {
+    const { port } = await useTcpServer((socket) => socket.end());
+    expect(await refusal('worker', `redis://127.0.0.1:${port}`)).toMatch(
+      /: it breaks off connections\.$/,
+    );
   });
 
   test('a database that is not there', async () => {
