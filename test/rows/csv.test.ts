@@ -42,7 +42,8 @@ describe('CSV', () => {
 
   it('says of each row where it is, how long it is, and how many cells it has', async () => {
     for (const chunkBytes of [1, 7, 1_000]) {
-      const text = 'domain,ö\r\nä.com,1\r\n"b\r\n.com"\r\n\r\nc.com,1,2\n"""",\r\r\n\r\r\nd.com,"';
+      const text =
+        'domain,ö\r\nä.com,1\r\n"b\r\n.com"\r\n\r\nc.com,1,2\n"""",\r\r\n\r\r\n,1\nd.com,"';
       const source = sourceOf(`${text}"`, { chunkBytes });
       const rows = await scanAll(openText(source), source, 'domain');
       expect(rows.map((row) => [row.cell, row.raw, row.fields, row.line])).toEqual([
@@ -52,7 +53,8 @@ describe('CSV', () => {
         ['c.com', 'c.com,1,2\n', 3, 6],
         ['"', '"""",\r\r\n', 2, 7],
         ['', '\r\r\n', 0, 8],
-        ['d.com', 'd.com,""', 2, 9],
+        ['', ',1\n', 2, 9],
+        ['d.com', 'd.com,""', 2, 10],
       ]);
     }
   });
@@ -62,19 +64,33 @@ describe('CSV', () => {
     'name,domain,note\n"A\nJo, www.a.com, +49 30",a.com,x\nC,c.com,x\n',
     'domain,note\na.com,"called:\nb.com, no\nbye"\nc.com,x\n',
     'note,domain\n"see b.com,c.com",a.com\nx,c.com\n',
+    'name,domain,note\n"A\nB,b.com,no\nbye",a.com,x\nC,c.com,x\n',
+    'name,domain,note\n"A,B,C\nbye",a.com,x\nC,c.com,x\n',
+    'name,domain,note\n"A,B,C\nD,b.com,no,E\nbye",a.com,x\nC,c.com,x\n',
+    'name,note,domain\nA,"see,b.com\nbye",a.com,x\nC,x,c.com\n',
+    'x,note,domain,y\n"1\n2","see,b.com,bye",a.com\nC,x,c.com,y\n',
   ])('leaves a note of several lines alone, one of which looks like a row: %j', async (text) => {
     const source = sourceOf(text);
     const scanned = await scanAll(openText(source), source, 'domain');
-    expect(scanned.map(({ cell }) => cell)).toEqual(['a.com', 'c.com']);
-  });
-
-  it('reads a valid text with lines that look like rows, and says so', async () => {
-    const source = sourceOf('n,domain,note\nA,a.com,"now:\nB,b.com,moved"\nC,c.com,x\n');
-    const scanned = await scanAll(openText(source), source, 'domain');
     expect(scanned.map(({ cell, mayTakeRows }) => [cell, mayTakeRows])).toEqual([
-      ['a.com', true],
+      ['a.com', false],
       ['c.com', false],
     ]);
+  });
+
+  it.each([
+    'n,domain,note\nA,a.com,"now:\nB,b.com,moved"\nC,c.com,x\n',
+    'n,domain,a,b\n1,"a.com,2,3\n4,b.com",5,6\n7,c.com,8,9\n',
+  ])('reads a valid text with lines that look like rows, and says so: %j', async (text) => {
+    const source = sourceOf(text);
+    const scanned = await scanAll(openText(source), source, 'domain');
+    expect(scanned.map(({ mayTakeRows }) => mayTakeRows)).toEqual([true, false]);
+  });
+
+  it('takes a first row of words for one of the list, and such a row behind a gap for none', async () => {
+    const source = sourceOf('domain,x\nA note,1\na.com,2\n\nA note,3\n');
+    const scanned = await scanAll(openText(source), source, 'domain');
+    expect(scanned.map(({ below }) => below)).toEqual([undefined, undefined, undefined, 'perhaps']);
   });
 
   it('escapes quotes by a backslash where the list does, also far from its beginning', async () => {

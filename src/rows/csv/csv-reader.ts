@@ -167,7 +167,7 @@ function hasRows(cells: readonly string[], index: number, options: CsvScanOption
   const parts = lines.map((line) => line.split(dialect.delimiter));
   const [first = [], last = []] = [parts[0], parts.at(-1)];
   const isCut = first.length === width - index && last.length + cells.length - index - 1 === width;
-  if (lines.length === 1 || width < 3 || !isCut) return false;
+  if (lines.length === 1 || !isCut) return false;
   return parts.some((row, at) => {
     const before = at === 0 ? index : 0;
     const isWhole = row.length === width - before && row.length > 2;
