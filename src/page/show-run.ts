@@ -9,7 +9,7 @@ import type { Metrics } from '../watch/metrics.ts';
 import { type RunRecorder, recordRun } from '../watch/record-run.ts';
 import { type RunAction, type RunView, viewInWords } from '../watch/run-view.ts';
 import { applyAction, showOwnRun } from './board.ts';
-import { openReportFiles, type ReportFiles } from './report-files.ts';
+import { ReportFiles } from './report-files.ts';
 
 /** The surroundings of a run that is part of a larger process. */
 export interface RunSurroundings {
@@ -41,29 +41,13 @@ export interface ShowRunOptions extends Omit<RunSurroundings, 'list'> {
   readonly list: string;
 }
 
-/** A run that is recorded, and shown to whoever wants to see it. */
-export interface ShownRun {
-  /** The context for the run. */
-  readonly context: RunContext;
-  /** Shows how it ended, and writes its reports. Returns the run as it ended. */
-  end(ranTo: RanTo): Promise<RunView>;
-  /** The same for a run that came to nothing. */
-  fail(error: unknown): Promise<void>;
-  /** Must be called after all. */
-  close(): Promise<void>;
-}
-
 /**
  * Records a run. One recorder feeds its report, its own server, the dashboard in Redis and metrics.
  *
  * @throws BrandfillError `INVALID_SETTING` when the address is not available, or the dashboard
  *   would be open to everyone
  */
-export async function showRun(
-  job: Job,
-  given: RunContext,
-  options: ShowRunOptions,
-): Promise<ShownRun> {
+export async function showRun(job: Job, given: RunContext, options: ShowRunOptions) {
   const { settings } = job;
   const { schedule, list, command, words = asItIs } = options;
   const closer = createCloser();
@@ -87,9 +71,12 @@ export async function showRun(
       const isText = event.type === 'notice';
       given.onEvent(isText ? { ...event, message: words(event.message) } : event);
     },
-    report: { recorder, openFiles: (from) => reports.open(from) },
+    report: { recorder, openFiles: (from) => files.open(from) },
   };
-  const reports = createReports(job, { recorder, closer, onEvent: context.onEvent });
+  // Only a notice, because the rows are in their places, or there is a more important error.
+  const onFailed = (error: unknown): void =>
+    context.onEvent({ type: 'notice', message: `There is no report: ${describeError(error)}` });
+  const files = closer.add(new ReportFiles(settings.report ?? [], onFailed));
 
   try {
     const { name = 'enrich' } = options;
@@ -109,21 +96,25 @@ export async function showRun(
     const announced = board === undefined ? undefined : announce(board, recorder, control);
     closer.add({ close: async () => await (await announced)?.close() });
     return {
+      /** The context for the run. */
       context: { ...context, ...(metrics && { onQueues: metrics.forQueues }) },
-      end: async (ranTo) => {
+      /** Shows how it ended, and writes its reports. Returns the run as it ended. */
+      end: async (ranTo: RanTo): Promise<RunView> => {
         recorder.end(ranTo);
-        const written = await reports.write();
-        return { ...recorder.read(), ...(written.length > 0 && { reports: written }) };
+        const reports = await files.write(recorder.read());
+        return { ...recorder.read(), ...(reports.length > 0 && { reports }) };
       },
-      fail: async (error) => {
+      /** The same for a run that came to nothing. */
+      fail: async (error: unknown): Promise<void> => {
         const why = describeError(error);
         const exitCode = exitCodeOfError(error);
         const end = exitCode === EXIT.interrupted ? 'interrupted' : 'error';
         recorder.end({ end, why, exitCode });
         // A run that made no call leaves the report of the last one.
-        if (recorder.read().calls > 0) await reports.write();
+        if (recorder.read().calls > 0) await files.write(recorder.read());
       },
-      close: async () => await closer.close(),
+      /** Must be called after all. */
+      close: (): Promise<void> => closer.close(),
     };
   } catch (error) {
     await closer.close();
@@ -136,32 +127,6 @@ const asItIs = (message: string): string => message;
 /** A recorder whose views speak to whoever reads them. */
 function inWords(recorder: RunRecorder, words: (message: string) => string): RunRecorder {
   return { ...recorder, read: () => viewInWords(recorder.read(), words) };
-}
-
-interface Reported extends Pick<RunContext, 'onEvent'> {
-  readonly recorder: RunRecorder;
-  readonly closer: ReturnType<typeof createCloser>;
-}
-
-/** The reports of a run, if its options name any. */
-function createReports({ settings }: Job, { recorder, closer, onEvent }: Reported) {
-  let files: ReportFiles | undefined;
-  /** Only a notice, because the rows are in their places, or there is a more important error. */
-  const reportFailure = (error: unknown): void =>
-    onEvent({ type: 'notice', message: `There is no report: ${describeError(error)}` });
-  async function open(from: Parameters<typeof openReportFiles>[1]): Promise<void> {
-    if (settings.report) files = closer.add(await openReportFiles(settings.report, from));
-  }
-  async function write(): Promise<string[]> {
-    try {
-      if (!files) await open([]);
-      return (await files?.write(recorder.read(), reportFailure)) ?? [];
-    } catch (error) {
-      reportFailure(error);
-      return [];
-    }
-  }
-  return { open, write };
 }
 
 interface Recorded {

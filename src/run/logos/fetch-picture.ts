@@ -28,10 +28,8 @@ export interface PictureFetcherOptions {
    * The origin of the API, whose address is not checked; other ports of its host are as any other.
    */
   readonly ownOrigin?: string | undefined;
-  /** The size of the largest picture. */
-  readonly maxBytes: number;
-  /** Most connections to one host. */
-  readonly perHost: number;
+  /** The size of the largest picture. @default 1 MB */
+  readonly maxBytes?: number | undefined;
   /** Whether SVG is taken, which may hold scripts. @default it is no picture */
   readonly takesSvg?: boolean | undefined;
   /** The longest time for all of it, redirects included, in milliseconds. @default 10,000 */
@@ -46,6 +44,10 @@ type Resolve = (
   hostname: string,
 ) => Promise<readonly { readonly address: string; readonly family: number }[]>;
 
+/** Most pictures that are fetched from one host at the same time. */
+export const PER_HOST = 2;
+/** Each picture is held in memory while it is checked. */
+const LARGEST_BYTES = 1_000_000;
 const TIMEOUT_MS = 10_000;
 /** A host that takes longer to be reached counts as unreachable. */
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -66,8 +68,9 @@ const HEADERS: Readonly<Record<string, string>> = {
  * is a proxy.
  */
 export function createPictureFetcher(options: PictureFetcherOptions): PictureFetcher {
-  const { ownOrigin, maxBytes, perHost, takesSvg = false, timeoutMs = TIMEOUT_MS } = options;
-  const agent = new Agent({ connections: perHost, connect: createGuardedConnector(options) });
+  const { ownOrigin, maxBytes = LARGEST_BYTES, takesSvg = false } = options;
+  const { timeoutMs = TIMEOUT_MS } = options;
+  const agent = new Agent({ connections: PER_HOST, connect: createGuardedConnector(options) });
 
   async function follow(start: URL, signal: AbortSignal): Promise<Fetched> {
     let url = start;

@@ -88,12 +88,6 @@ function reportProxy({ context }: OpenedList): void {
   );
 }
 
-/** Pictures that are fetched at the same time, in all and from one host. */
-const AT_ONCE = 4;
-const PER_HOST = 2;
-/** Each picture is held in memory while it is checked. */
-const LARGEST_BYTES = 1_000_000;
-
 /**
  * Fetches the logos of all domains of a list that were found. These calls do not go through the
  * pacer, because they do not go to the API.
@@ -107,14 +101,7 @@ async function fetchLogos(
   const { logosSvg, refresh = false } = job.settings;
   // The API may be in a private network, as it was chosen by whoever runs this.
   const ownOrigin = job.endpoint.origin;
-  const fetcher = closer.add(
-    createPictureFetcher({
-      ownOrigin,
-      maxBytes: LARGEST_BYTES,
-      perHost: PER_HOST,
-      takesSvg: logosSvg,
-    }),
-  );
+  const fetcher = closer.add(createPictureFetcher({ ownOrigin, takesSvg: logosSvg }));
   let total = 0;
   for await (const domains of foundIn(planned)) total += domains.length;
   let latest: LogoCounts = { saved: 0, kept: 0, missing: 0, reasons: {} };
@@ -134,8 +121,6 @@ async function fetchLogos(
       notes: planned.apis[0].store.logos,
       folder,
       fetcher: whileOpen(fetcher, control),
-      concurrency: AT_ONCE,
-      perHost: PER_HOST,
       ownOrigin,
       signal,
       now,

@@ -1,13 +1,17 @@
 import { createHash } from 'node:crypto';
+import fastq from 'fastq';
 import { findJsonObject, type JsonObject } from '../../brand/json-object.ts';
 import { aboutOf } from '../../common/reasons.ts';
 import type { LogoNote, LogoNotes, SavedLogo } from '../../store/notes.ts';
-import type { Fetched, PictureFetcher } from './fetch-picture.ts';
-import { createHosts, type HostOptions, isHostTrouble } from './hosts.ts';
+import { type Fetched, PER_HOST, type PictureFetcher } from './fetch-picture.ts';
 import { findLogoUrl } from './logo-url.ts';
 import type { PictureFolder } from './picture-folder.ts';
 
-export interface SaveLogosOptions extends Circumstances, HostOptions {
+export interface SaveLogosOptions extends Circumstances {
+  /** Once it fires, nothing more is fetched. */
+  readonly signal: AbortSignal;
+  /** Most pictures that are fetched from one host at the same time. @default 2 */
+  readonly perHost?: number;
   /** The time in milliseconds since 1970. */
   readonly now: () => number;
   /** All domains that have an answer, each once. */
@@ -130,4 +134,53 @@ function isTooEarly(
   if (refresh || isHostTrouble(reason) || aboutOf(reason) === 'setting') return false;
   // A note from the future was dated by a clock that was wrong by at least as much.
   return Math.abs(startedAtMs - atMs) < missingCountsMs;
+}
+
+interface Host {
+  readonly turns: Turns;
+  /** How often in a row it gave no answer, or no definite one. */
+  troubles: number;
+}
+
+type Turns = fastq.queueAsPromised<() => Promise<Fetched>, Fetched>;
+
+/** Most pictures that are fetched at the same time. */
+const AT_ONCE = 4;
+/** After this many troubles in a row, a host is out for the rest of the run. */
+const MOST_TROUBLES = 5;
+
+/** Limits the pictures that are fetched at a time, and leaves failing hosts to the next run. */
+function createHosts({ signal, perHost = PER_HOST }: SaveLogosOptions) {
+  const all = createTurns(AT_ONCE);
+  const hosts = new Map<string, Host>();
+
+  async function fetchInTurn(host: Host, fetch: () => Promise<Fetched>): Promise<Fetched> {
+    if (signal.aborted) return { reason: 'not_asked' };
+    if (host.troubles >= MOST_TROUBLES) return { reason: 'host_out' };
+    const fetched = await all.push(fetch);
+    host.troubles = 'reason' in fetched && isHostTrouble(fetched.reason) ? host.troubles + 1 : 0;
+    return fetched;
+  }
+
+  return {
+    /** Fetches when it is the turn of this host. */
+    take: async (name: string, fetch: () => Promise<Fetched>): Promise<Fetched> => {
+      const host = hosts.get(name) ?? { turns: createTurns(perHost), troubles: 0 };
+      hosts.set(name, host);
+      const fetched = await host.turns.push(() => fetchInTurn(host, fetch));
+      // There may be as many hosts as domains: only those in trouble are remembered.
+      if (host.turns.idle() && host.troubles === 0) hosts.delete(name);
+      return fetched;
+    },
+  };
+}
+
+function createTurns(concurrency: number): Turns {
+  return fastq.promise(async (fetch) => await fetch(), concurrency);
+}
+
+/** Whether a reason is about the host rather than the picture. */
+function isHostTrouble(reason: string): boolean {
+  const about = aboutOf(reason);
+  return about === 'api' || about === 'machine' || about === 'address';
 }

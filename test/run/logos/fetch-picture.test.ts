@@ -18,7 +18,6 @@ function useFetcher(options: Partial<PictureFetcherOptions> = {}) {
   ];
   const fetcher = createPictureFetcher({
     maxBytes: 10_000,
-    perHost: 2,
     resolve,
     isPublic: (address) => address === '127.0.0.1',
     ...options,

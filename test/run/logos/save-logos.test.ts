@@ -62,7 +62,6 @@ async function useNights(fetch: (path: string) => Fetched) {
             return fetch(pathname.slice(1));
           },
         },
-        concurrency: 1,
         perHost: 1,
         signal,
         now: () => nowMs,
