@@ -5,32 +5,14 @@ import { HTTPException } from 'hono/http-exception';
 import { validator } from 'hono/validator';
 import type { z } from 'zod';
 import { isLocalAddress } from '../common/addresses.ts';
-import { BrandfillError, refusal } from '../common/errors.ts';
+import { refusal } from '../common/errors.ts';
 import { inTime } from '../common/lifetime.ts';
 import { keepSecret } from '../common/secrets.ts';
 import type { ListenAddress } from '../options/kinds.ts';
 import { isFromOurPage } from './listener.ts';
 
 /** Decides who may see a page, and from where something may be changed. */
-export interface Access {
-  /**
-   * Lets in who has signed in, or has the token in a header; what changes something, from our page
-   * alone.
-   */
-  readonly guard: MiddlewareHandler;
-  isGranted(context: Context): boolean;
-  /** Makes a code that signs in once, until then. */
-  makeCode(lifeMs: number): string;
-  /**
-   * Signs in with a code. A code that is used a second time was seen by somebody else, perhaps the
-   * first time: whoever came with it first is signed out.
-   */
-  enter(context: Context, code: string): boolean;
-  /** Signs in with the token that was typed; says why not. */
-  login(context: Context): Promise<LoginVerdict>;
-}
-
-export type LoginVerdict = 'granted' | 'wrong' | 'too_slow';
+export type Access = ReturnType<typeof createAccess>;
 
 export interface AccessOptions {
   /** Undefined lets everybody in. */
@@ -54,7 +36,7 @@ const LOGIN_MS = 10_000;
  * Sessions are random and live as long as this process. Wrong tokens are not counted: sixteen signs
  * are not found by trying, and whoever tries would keep out all that come by the same proxy.
  */
-export function createAccess(options: AccessOptions): Access {
+export function createAccess(options: AccessOptions) {
   const { token, cookieName = 'brandfill_session', now = () => performance.now() } = options;
   const sessions = new Set<string>();
   /** Each code with its end, and, once it is used, the session that it began. */
@@ -78,20 +60,29 @@ export function createAccess(options: AccessOptions): Access {
   }
 
   return {
-    guard: async (context, next) => {
+    /**
+     * Lets in who has signed in, or has the token in a header; what changes something, from our
+     * page alone.
+     */
+    guard: (async (context, next) => {
       if (!isGranted(context)) return context.text('Sign in first.\n', 401);
       const isReading = context.req.method === 'GET' || context.req.method === 'HEAD';
       if (isReading || isFromOurPage(originOf(context))) return await next();
       return context.text(NOT_OUR_PAGE, 403);
-    },
+    }) satisfies MiddlewareHandler,
     isGranted,
-    makeCode: (lifeMs) => {
+    /** Makes a code that signs in once, until then. */
+    makeCode: (lifeMs: number): string => {
       const code = randomBytes(24).toString('base64url');
       codes.set(code, { untilMs: now() + lifeMs });
       dropOldest(codes, MOST_CODES);
       return code;
     },
-    enter: (context, code) => {
+    /**
+     * Signs in with a code. A code that is used a second time was seen by somebody else, perhaps
+     * the first time: whoever came with it first is signed out.
+     */
+    enter: (context: Context, code: string): boolean => {
       const known = codes.get(code);
       if (!known) return false;
       if (known.session !== undefined || now() > known.untilMs) {
@@ -101,7 +92,8 @@ export function createAccess(options: AccessOptions): Access {
       known.session = begin(context);
       return true;
     },
-    login: async (context) => {
+    /** Signs in with the token that was typed; says why not. */
+    login: async (context: Context): Promise<'granted' | 'wrong' | 'too_slow'> => {
       if (!isFromOurPage(originOf(context))) return 'wrong';
       const form = await readForm(context);
       if (!form) return 'too_slow';
@@ -198,8 +190,7 @@ export function readToken(sources: TokenSources, listen: ListenAddress): string 
     );
   }
   if (token.length < SHORTEST || !/^[\x21-\x7e]+$/.test(token)) {
-    throw new BrandfillError(
-      'INVALID_SETTING',
+    throw refusal(
       `Cannot use the token of ${name}: expected at least ${SHORTEST} letters, digits or signs, such as \`openssl rand -hex 16\` gives.`,
     );
   }

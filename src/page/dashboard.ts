@@ -2,7 +2,6 @@ import { Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { z } from 'zod';
 import type { AllowedHost } from '../common/addresses.ts';
-import type { Closable } from '../common/lifetime.ts';
 import { type Access, createAccess, takes } from './access.ts';
 import { loginPage, NOT_BUILT, readAssets } from './assets.ts';
 import type { BoardSource } from './board.ts';
@@ -18,14 +17,8 @@ export interface CreateDashboardOptions {
   readonly label: string;
 }
 
-/** The page that shows what is going on. Closing it sends the last state to all viewers. */
-export interface Dashboard extends Closable {
-  /** Routes to add to an HTTP server; they come last. */
-  readonly routes: Routes;
-}
-
-/** Makes the dashboard; the caller serves it. */
-export async function createDashboard(options: CreateDashboardOptions): Promise<Dashboard> {
+/** Makes the page that shows what is going on; the caller serves it. */
+export async function createDashboard(options: CreateDashboardOptions) {
   const { source, token, allowHost = [], label } = options;
   const hub = createHub(async () => ({ board: await source.read() }));
   const access = createAccess({ token });
@@ -35,13 +28,15 @@ export async function createDashboard(options: CreateDashboardOptions): Promise<
   );
   const addPage = await pageRoutes(access, 'It is the one that the dashboard was started with.');
   return {
-    routes: (app) => {
+    /** Routes to add to an HTTP server; they come last. */
+    routes: (app: Hono): void => {
       // A name that is not ours may be a page elsewhere, which has no token.
       if (token === undefined) app.use(checkHost);
       addPage(app);
       app.route('/api', boardApi(source));
       app.get('/api/events', (context) => hub.serve(context));
     },
+    /** Sends the last state to all viewers. */
     close: () => hub.close(),
   };
 }

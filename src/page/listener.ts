@@ -10,14 +10,6 @@ import { describeSystemError, refusal, systemErrorCode } from '../common/errors.
 import { inTime, NoAnswerError } from '../common/lifetime.ts';
 import type { ListenAddress } from '../options/kinds.ts';
 
-/** A running HTTP server. */
-export interface Listener {
-  /** Its URL, such as `http://127.0.0.1:8080`, with the port that was found for 0. */
-  readonly url: string;
-  /** Ends it. Answers under way get a moment to arrive; then open connections are cut. */
-  close(): Promise<void>;
-}
-
 /** Adds routes to a server before it starts. */
 export type Routes = (app: Hono) => void;
 
@@ -39,7 +31,7 @@ const POLL_MS = 20;
  *
  * @throws BrandfillError `INVALID_SETTING` when the address cannot be used
  */
-export async function openListener(options: ListenerOptions): Promise<Listener> {
+export async function openListener(options: ListenerOptions) {
   const { host, port, routes } = options;
   const app = new Hono();
   for (const add of routes) add(app);
@@ -57,8 +49,10 @@ export async function openListener(options: ListenerOptions): Promise<Listener> 
   const address = server.address();
   const found = typeof address === 'object' && address !== null ? address.port : port;
   return {
+    /** Its URL, such as `http://127.0.0.1:8080`, with the port that was found for 0. */
     url: `http://${formatHost(host)}:${found}`,
-    close: async () => {
+    /** Ends it. Answers under way get a moment to arrive; then open connections are cut. */
+    close: async (): Promise<void> => {
       const closed = once(server, 'close').then(() => true);
       server.close();
       const until = performance.now() + LAST_ANSWERS_MS;
@@ -177,27 +171,23 @@ export function isFromOurPage({ host, origin, fetchSite }: OriginHeaders): boole
 export type HealthCheck = () => string | undefined | Promise<string | undefined>;
 
 /** Whether a process can do its work. */
-export interface Health {
-  /** Adds a condition that must hold. */
-  check(look: HealthCheck): void;
-  /** Must be called when the process begins its work; until then it is not ready. */
-  started(): void;
-  /** The reasons why it is not ready; empty when it is. */
-  reasons(): Promise<readonly string[]>;
-}
+export type Health = ReturnType<typeof createHealth>;
 
 /** A check that takes longer has failed, because the caller waits for an answer. */
 const LONGEST_CHECK_MS = 2_000;
 
-export function createHealth(): Health {
+export function createHealth() {
   let isStarted = false;
   const checks: HealthCheck[] = [() => (isStarted ? undefined : 'it is starting')];
   return {
-    check: (look) => void checks.push(look),
-    started: () => {
+    /** Adds a condition that must hold. */
+    check: (look: HealthCheck) => void checks.push(look),
+    /** Must be called when the process begins its work; until then it is not ready. */
+    started: (): void => {
       isStarted = true;
     },
-    reasons: async () => {
+    /** The reasons why it is not ready; empty when it is. */
+    reasons: async (): Promise<readonly string[]> => {
       const found = await Promise.all(checks.map(findFault));
       return found.filter((reason) => reason !== undefined);
     },

@@ -1,16 +1,9 @@
 import type { OnNotice } from '../common/errors.ts';
-import type { Closable } from '../common/lifetime.ts';
 import type { StatusSettings } from '../options/options.ts';
-import type { Metrics } from '../watch/metrics.ts';
-import type { Health, Routes } from './listener.ts';
+import type { Routes } from './listener.ts';
 
 /** The status of a process, served over HTTP. */
-export interface Status extends Closable {
-  /** The checks behind `/readyz`. */
-  readonly health: Health;
-  /** What is behind `/metrics`. */
-  readonly metrics: Metrics;
-}
+export type Status = NonNullable<Awaited<ReturnType<typeof openStatus>>>;
 
 export interface StatusOptions {
   /** Without an address to listen on there is no server. */
@@ -28,7 +21,7 @@ export interface StatusOptions {
  *
  * @throws BrandfillError `INVALID_SETTING` when the address is not available
  */
-export async function openStatus(options: StatusOptions): Promise<Status | undefined> {
+export async function openStatus(options: StatusOptions) {
   const { settings, label, page, onNotice } = options;
   const { listen, allowHost = [] } = settings;
   if (listen === undefined) return undefined;
@@ -56,5 +49,11 @@ export async function openStatus(options: StatusOptions): Promise<Status | undef
   });
   const serves = `${page ? 'the dashboard, ' : ''}/metrics, /livez and /readyz`;
   onNotice(`Listening on ${listener.url} for ${serves}.`, { level: 'info' });
-  return { health, metrics, close: () => listener.close() };
+  return {
+    /** The checks behind `/readyz`. */
+    health,
+    /** What is behind `/metrics`. */
+    metrics,
+    close: () => listener.close(),
+  };
 }

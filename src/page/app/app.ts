@@ -6,7 +6,6 @@ import { fileURLToPath } from 'node:url';
 import { type Context, Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { BrandfillError, describeSystemError, systemErrorCode } from '../../common/errors.ts';
-import type { Closable } from '../../common/lifetime.ts';
 import { withoutSecrets } from '../../common/secrets.ts';
 import { shellWord } from '../../common/text.ts';
 import { flagOf } from '../../options/options.ts';
@@ -15,7 +14,6 @@ import { type Access, readForm, takes } from '../access.ts';
 import { enteredPage, loginPage } from '../assets.ts';
 import { boardApi, pageRoutes } from '../dashboard.ts';
 import { createHub } from '../hub.ts';
-import type { Routes } from '../listener.ts';
 import {
   connectionRequest,
   type Env,
@@ -43,16 +41,12 @@ export interface OpenAppOptions {
 /** An address to be typed, or a file to be opened; each signs in once. */
 export type WayIn = 'address' | 'file';
 
-/** The page of the app and all that it asks for. */
-export interface App extends Closable {
-  readonly routes: Routes;
-}
-
 const WHICH =
   'Open the address that the terminal shows; it works once. Start brandfill app again for another one. If it was started with a token, type that.';
 const USED_UP = 'This address was used already, is too old, or is of an earlier start.';
 
-export async function openApp(options: OpenAppOptions): Promise<App> {
+/** Opens the page of the app and all that it asks for. */
+export async function openApp(options: OpenAppOptions) {
   const { folder, access, wayIn } = options;
   const model = await openModel(options, () => hub.changed());
   const hub = createHub(model.state);
@@ -63,7 +57,7 @@ export async function openApp(options: OpenAppOptions): Promise<App> {
     return context.html(loginPage(WHICH, USED_UP), 401);
   };
   return {
-    routes: (app) => {
+    routes: (app: Hono): void => {
       // Programs that look at a link before somebody opens it ask with HEAD, and must not use it
       // up.
       app.get('/enter', (context) => {
