@@ -95,9 +95,13 @@ export async function showRun(job: Job, given: RunContext, options: ShowRunOptio
     // Not awaited: if Redis does not answer, a run that needs it reports that.
     const announced = board === undefined ? undefined : announce(board, recorder, control);
     closer.add({ close: async () => await (await announced)?.close() });
+    const measured: RunContext = {
+      ...context,
+      ...(metrics && { onQueues: metrics.forQueues }),
+    };
     return {
       /** The context for the run. */
-      context: { ...context, ...(metrics && { onQueues: metrics.forQueues }) },
+      context: measured,
       /** Shows how it ended, and writes its reports. Returns the run as it ended. */
       end: async (ranTo: RanTo): Promise<RunView> => {
         recorder.end(ranTo);
