@@ -115,7 +115,12 @@ export function assembleWorker(options: AssembledWorkerOptions) {
     now: today,
     concurrency,
     diagnosis,
-    probe: (domain) => client.call(endpoint.path(domain), stopSwitch.noCall, domain),
+    probe: async (domain) => {
+      const sentAtMs = clock.nowMs();
+      const meaning = await client.call(endpoint.path(domain), stopSwitch.noCall, domain);
+      options.onCall?.({ domain, meaning, latencyMs: clock.nowMs() - sentAtMs, isProbe: true });
+      return meaning;
+    },
     budget: joinBudgets(budgets),
     stopSwitch,
     counters,

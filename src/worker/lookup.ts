@@ -48,6 +48,8 @@ export interface AnsweredCall {
   readonly meaning: Meaning;
   /** From its start to the last byte of the answer, in milliseconds. */
   readonly latencyMs: number;
+  /** Whether it asked again about a domain that was found, to see how all is. @default false */
+  readonly isProbe?: boolean;
 }
 
 /** The bounds that all lookups of a chunk share, and what a lookup tells while it waits. */

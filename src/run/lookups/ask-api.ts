@@ -132,7 +132,7 @@ function callRecorderOf({ api, outstanding }: LookupSession) {
   const { report, onCall } = api.context;
   if (!report) return onCall && ((call: AnsweredCall): void => onCall(call, api.job));
   return (call: AnsweredCall): void => {
-    if (outstanding.has(call.domain)) report.recorder.answered(call);
+    if (call.isProbe || outstanding.has(call.domain)) report.recorder.answered(call);
   };
 }
 
