@@ -40,11 +40,12 @@ it('how much a window holds is remembered, so that the next run does not look fo
   expect(score.elapsedMs).toBeLessThan(2_400 / 0.05 / 0.93);
 });
 
-it('a limit of a sick spell is gone within a minute of the next run, a real one is kept from its first call on', async () => {
-  const world = { domains: 400, callers: 64, latencyMs: 20 };
-  const sick = { reply: '429', share: 0.9, fromMs: 300, forMs: 1e9 } as const;
-  const limit = { kind: 'bucket', count: 60, perMs: 1_000 } as const;
-  for (const name of ['one', 'two', 'three', 'four']) {
+it.each(['one', 'two', 'three', 'four'])(
+  'a limit of a sick spell is gone within a minute of the next run, a real one is kept from its first call on: %s',
+  async (name) => {
+    const world = { domains: 400, callers: 64, latencyMs: 20 };
+    const sick = { reply: '429', share: 0.9, fromMs: 300, forMs: 1e9 } as const;
+    const limit = { kind: 'bucket', count: 60, perMs: 1_000 } as const;
     const poisoned = (await play({ ...world, name, troubles: [sick] })).stack.remember();
     const well = await play({ ...world, name, domains: 2_000 }, { learned: poisoned });
     expect(well.score.elapsedMs).toBeLessThan(60_000);
@@ -53,8 +54,8 @@ it('a limit of a sick spell is gone within a minute of the next run, a real one 
     const { score, server } = await play(limited, { learned });
     expect(server.acceptedAtMs.filter((atMs) => atMs < 1_000).length).toBeGreaterThan(50);
     expect(score.refused).toBeLessThan(20);
-  }
-});
+  },
+);
 
 it('a rate that was not refused is not given up for less than a tenth of it', async () => {
   const world = { domains: 2_000, callers: 64, latencyMs: 20 };
