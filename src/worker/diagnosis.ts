@@ -174,7 +174,12 @@ export class Diagnosis {
   note(meaning: Meaning, subject: Subject, call: Call): Weighed {
     this.#counts.answers += 1;
     const { kind } = meaning;
-    if (kind === 'redirect') return BELIEVED;
+    if (kind === 'redirect') {
+      // What its lookup gets there comes ahead of new ones.
+      this.#historyOf(subject, this.#kinds.of(meaning));
+      this.#first.redirected(call);
+      return BELIEVED;
+    }
     if ((kind === 'refused' && meaning.isSure) || (kind === 'quota' && !meaning.retryAfterMs)) {
       this.#stop(stopOf(meaning));
       return { signal: 'none', verdict: kind === 'quota' ? 'drop' : 'fail' };
@@ -365,7 +370,7 @@ export class Diagnosis {
       verdict: this.#withhold(meaning, subject, history),
     });
     if (this.#state === 'down') return withheld('failing');
-    if (isLimit || isFound) return this.#refusedForRate(history, meaning);
+    if (isLimit || isFound) return this.#refusedForRate(history, meaning, isAlone);
     const isNews =
       isFresh && !this.#isTrusted(meaning) && !this.#options.wasBadBefore?.(subject.domain);
     if (isNews && this.#outage.bad(kind, subject.domain)) this.#suspectedAt = this.#counts.answers;
@@ -461,7 +466,7 @@ export class Diagnosis {
     return this.#outage;
   }
 
-  #refusedForRate(history: History, meaning: Meaning): Weighed {
+  #refusedForRate(history: History, meaning: Meaning, isAlone: boolean): Weighed {
     const { kind, bad, same } = history;
     const { goods } = this.#counts;
     if (this.#kinds.isOfDomain(kind, same)) {
@@ -473,10 +478,13 @@ export class Diagnosis {
       return { signal: 'none', verdict: 'fail' };
     }
     const isStated = meaning.retryAfterMs !== undefined;
-    const isLimit = this.#limits.refused(kind, isStated);
+    // Others were well since it was refused: they tell more of the rate.
+    const isTold = same > 0 && !isStated;
+    const isLimit = !isTold && this.#limits.refused(kind, isStated);
     // Perhaps only domains are left that are refused for themselves.
     this.#refusals += 1;
-    if (this.#refusals >= MANY_REFUSALS && !isStated) this.#outage.askProbe();
+    const isDoubtful = isAlone || this.#refusals >= MANY_REFUSALS;
+    if (isDoubtful && !isStated) this.#outage.askProbe();
     const signal = isOut(meaning) ? 'out' : isLimit ? this.#limits.signalOf(kind) : 'none';
     return { signal, verdict: 'again' };
   }

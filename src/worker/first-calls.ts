@@ -33,6 +33,7 @@ export class FirstCalls {
   readonly #calls = new Map<AnswerKind, Set<object>>();
   readonly #meanings = new Map<AnswerKind, Meaning>();
   readonly #all = new Set<object>();
+  readonly #redirected = new Set<object>();
   /** The first records, without what differs from call to call. */
   readonly #records = new Set<string>();
   readonly #found = new Set<object>();
@@ -55,7 +56,13 @@ export class FirstCalls {
   }
 
   mayStart(inFlight: number): boolean {
-    return this.isOver || inFlight === 0 || inFlight + this.#all.size < Math.max(this.#first, MANY);
+    const begun = inFlight + this.#all.size + this.#redirected.size;
+    return this.isOver || inFlight === 0 || begun < Math.max(this.#first, MANY);
+  }
+
+  /** Notes a call whose answer is elsewhere, which is asked for next. */
+  redirected(call: object): void {
+    this.#redirected.add(call);
   }
 
   /**

@@ -125,12 +125,17 @@ class Lookup implements Question, Subject {
 
   /** Calls until there is an answer that is worth something. Follows redirects. */
   async #attempt(): Promise<Exclude<Verdict, 'again'>> {
-    const { endpoint } = this.#context;
-    let path = endpoint.path(this.domain);
+    const own = this.#context.endpoint.path(this.domain);
+    let path = own;
     for (let redirects = 0; ; ) {
       const verdict = await this.#call(path, redirects === 0);
       const meaning = this.#last;
-      if (verdict === 'again' && this.#mayAskAgain()) continue;
+      if (verdict === 'again' && this.#mayAskAgain()) {
+        // It may have been sent elsewhere for a while.
+        path = own;
+        redirects = 0;
+        continue;
+      }
       this.#attempts += 1;
       if (verdict === 'again') return 'fail';
       if (verdict !== 'believe' || meaning?.kind !== 'redirect') return verdict;

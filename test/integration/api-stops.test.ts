@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { useDatabase } from '../support/redis.ts';
+import { useHttpServer } from '../support/servers.ts';
 import { openApi } from './support/api.ts';
 import { enrichHere, runHere, startHere, summaryOf } from './support/command.ts';
 import { column, openList, rowsOf } from './support/folder.ts';
@@ -74,4 +75,20 @@ it('429 and nothing else, without a time, ends run and worker as a used-up quota
   const failures = rowsOf(folder.read('list.failures.csv'));
   expect(new Set(column(failures, 'brand_reason'))).toEqual(new Set(['quota']));
   expect((await worker.ended).code).toBe(4);
+});
+
+it('a redirect to a login of its own for each domain ends it after the first few', async () => {
+  const folder = openList(600);
+  const asked: string[] = [];
+  const { url } = await useHttpServer(({ url: target = '' }, answer) => {
+    asked.push(target);
+    const location = `/login?next=${encodeURIComponent(target)}`;
+    if (target.startsWith('/login')) answer.setHeader('content-type', 'text/html').end('<p>Log in');
+    else answer.writeHead(302, { location }).end();
+  });
+  const ended = await enrichHere(folder, url);
+  expect(ended.code).toBe(4);
+  expect(ended.stderr).toContain('check --base-url');
+  expect(asked.filter((target) => target.startsWith('/login')).length).toBeGreaterThanOrEqual(5);
+  expect(asked.length).toBeLessThanOrEqual(20);
 });
