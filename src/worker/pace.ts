@@ -86,6 +86,11 @@ const HEALTHY_MS = 60_000;
 const AT_START_MS = 30_000;
 const MOST_PATIENCE_MS = 240_000;
 const LONGEST_PAUSE_MS = 60_000;
+/**
+ * The first test comes after such a part of the time for which all was refused before. Of a window
+ * that was used evenly, far less is left than of one that was used up in a moment.
+ */
+const DEAD_PARTS = 16;
 const LONGEST_STATED_MS = 3_600_000;
 /** A shorter stated wait may be a rounded second. */
 const SHORT_MS = 3_000;
@@ -395,7 +400,7 @@ export function refused(
     pace.nextMs = pace.shutUntilMs;
   } else {
     const firstMs = pace.phase === 'fixed' ? 10 * FIRST_PAUSE_MS : FIRST_PAUSE_MS;
-    const leastMs = pace.isAway ? FIRST_AWAY_MS : Math.max(firstMs, pace.deadMs / 4);
+    const leastMs = pace.isAway ? FIRST_AWAY_MS : Math.max(firstMs, pace.deadMs / DEAD_PARTS);
     const pauseMs = Math.min(LONGEST_PAUSE_MS, Math.max(leastMs, lastedMs / 3));
     pace.shutUntilMs = nowMs + (statedMs > 0 ? statedMs : pauseMs);
     pace.state = 'testing';
@@ -530,8 +535,8 @@ function estimate(pace: Pace, nowMs: number, deadMs: number): void {
   } else if (isWindow) {
     pace.phase = 'cruising';
     pace.windowCalls = Math.min(count, MOST_WINDOW_CALLS);
-    const lateMs = Math.min(isStated ? ROUNDED_MS : deadMs / 4, lastedMs / 2) / 2;
-    narrow(pace, count / (lastedMs + lateMs), count / (lastedMs - lateMs), count);
+    const lateMs = Math.min(isStated ? ROUNDED_MS : deadMs / 4, lastedMs / 2);
+    narrow(pace, count / lastedMs, count / (lastedMs - lateMs), count);
   } else if (deadMs > leastGapMs) {
     narrow(pace, count / lastedMs, Math.min(ratePerMs, count / activeMs), count);
   } else {

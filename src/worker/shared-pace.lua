@@ -1,5 +1,5 @@
 -- Generated from pace.ts, ../calls/rate.ts, rate.ts, shared-pace.ts, pace-in-redis.ts by npm run make:lua.
--- sha256 of these: 10bc98ea5972a86e19f65320d464d9627bf3bfd5535ae812ff0ca359049af5f9
+-- sha256 of these: f07fe0274d17e81995e8eb43bae70b5273b0298fec21a2968f6b867a5a8a3d1c
 local require
 local ____modules = {}
 local ____moduleCache = {}
@@ -388,8 +388,8 @@ function estimate(pace, nowMs, deadMs)
     elseif isWindow then
         pace.phase = "cruising"
         pace.windowCalls = math.min(count, MOST_WINDOW_CALLS)
-        local lateMs = math.min(isStated and ROUNDED_MS or deadMs / 4, lastedMs / 2) / 2
-        narrow(pace, count / (lastedMs + lateMs), count / (lastedMs - lateMs), count)
+        local lateMs = math.min(isStated and ROUNDED_MS or deadMs / 4, lastedMs / 2)
+        narrow(pace, count / lastedMs, count / (lastedMs - lateMs), count)
     elseif deadMs > leastGapMs then
         narrow(
             pace,
@@ -472,6 +472,7 @@ HEALTHY_MS = 60000
 local AT_START_MS = 30000
 MOST_PATIENCE_MS = 240000
 local LONGEST_PAUSE_MS = 60000
+local DEAD_PARTS = 16
 local LONGEST_STATED_MS = 3600000
 SHORT_MS = 3000
 ROUNDED_MS = 1000
@@ -699,7 +700,7 @@ function ____exports.refused(pace, call, nowMs, how)
         pace.nextMs = pace.shutUntilMs
     else
         local firstMs = pace.phase == "fixed" and 10 * FIRST_PAUSE_MS or FIRST_PAUSE_MS
-        local leastMs = pace.isAway and FIRST_AWAY_MS or math.max(firstMs, pace.deadMs / 4)
+        local leastMs = pace.isAway and FIRST_AWAY_MS or math.max(firstMs, pace.deadMs / DEAD_PARTS)
         local pauseMs = math.min(
             LONGEST_PAUSE_MS,
             math.max(leastMs, lastedMs / 3)
