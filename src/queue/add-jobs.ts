@@ -2,7 +2,7 @@ import type { Queue } from 'bullmq';
 import { type Closable, within } from '../common/lifetime.ts';
 import { jobIdOf, type LookupsData, parseLookups } from './contract.ts';
 import { GOODBYE_MS, LOOKUPS_JOB, QUEUES_KEY } from './names.ts';
-import { createScript, openQueue, parsed, type RedisServer, type Script } from './redis.ts';
+import { CHANGE, createScript, openQueue, parsed, type RedisServer, type Script } from './redis.ts';
 import { Turns } from './turns.ts';
 
 export interface ProducerOptions {
@@ -19,16 +19,6 @@ export interface ProducerOptions {
 const CHUNK = 50;
 /** How many jobs are read from or sent to Redis at a time. */
 const BATCH = 100;
-
-/**
- * Changes a job that waits, and none that a worker has, or that others have changed. KEYS: the job
- * and its lock. ARGV: its data as they were, and as they are to be.
- */
-const CHANGE = `
-if redis.call('EXISTS', KEYS[2]) == 1 or redis.call('HGET', KEYS[1], 'data') ~= ARGV[1] then return 0 end
-redis.call('HSET', KEYS[1], 'data', ARGV[2])
-return 1
-`;
 
 /** Adds lookups that no run waits for: their outcomes go to the stream of the API's backfills. */
 export class Producer implements Closable {

@@ -94,6 +94,17 @@ export function createScript(client: RedisClient, lua: string): Script {
 }
 
 /**
+ * Changes the data of a job, unless others have changed it. KEYS: the job, and its lock if it is to
+ * be none that a worker has. ARGV: its data as they were, and as they are to be.
+ */
+export const CHANGE = `
+if KEYS[2] and redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
+if redis.call('HGET', KEYS[1], 'data') ~= ARGV[1] then return 0 end
+redis.call('HSET', KEYS[1], 'data', ARGV[2])
+return 1
+`;
+
+/**
  * Reads JSON that another process, perhaps of another version, has written; undefined if it is
  * none.
  */

@@ -1,7 +1,7 @@
 import type { Queue } from 'bullmq';
 import { type LookupsData, parseLookups } from './contract.ts';
 import { LOOKUPS_JOB, runJobPrefix } from './names.ts';
-import { openQueue, parsed, type RedisServer } from './redis.ts';
+import { CHANGE, createScript, openQueue, parsed, type RedisServer, type Script } from './redis.ts';
 import { Turns } from './turns.ts';
 
 /** States of a job in BullMQ. */
@@ -36,6 +36,7 @@ export class RunJobs {
   readonly #jobOf = new Map<string, string>();
   /** Jobs that may not be in Redis yet: they were not sent, or it was away and is asked again. */
   readonly #onTheirWay = new Set<string>();
+  readonly #change: Script;
   #given = 0;
 
   constructor(options: RunJobsOptions) {
@@ -43,6 +44,7 @@ export class RunJobs {
     this.#options = options;
     this.queue = openQueue<LookupsData>(redis.client, queue);
     this.turns = new Turns(redis.client, this.queue);
+    this.#change = createScript(redis.client, CHANGE);
   }
 
   /** How many lookups are on the queue or at workers. */
@@ -93,15 +95,34 @@ export class RunJobs {
 
   /** Takes up jobs of an earlier start. @returns their domains */
   async adopt(...states: States): Promise<readonly string[]> {
-    const adopted: string[] = [];
-    for (const id of await this.find(...states)) {
+    const adopted = await this.#read(...states);
+    for (const { id, data } of adopted)
+      for (const domain of data.domains) this.#jobOf.set(domain, id);
+    return adopted.flatMap(({ data }) => data.domains);
+  }
+
+  /**
+   * Takes out of its jobs what is over: a Redis that comes back from a snapshot, or as another
+   * master, may have jobs again that were done. They would be paid twice.
+   */
+  async takeOutDone(): Promise<void> {
+    const changing = (await this.#read('wait', 'prioritized', 'active', 'delayed')).map(
+      async ({ id, text, data }) => {
+        const domains = data.domains.filter((domain) => this.#jobOf.get(domain) === id);
+        if (domains.length === data.domains.length) return;
+        await this.#change([this.queue.toKey(id)], [text, JSON.stringify({ ...data, domains })]);
+      },
+    );
+    await Promise.all(changing);
+  }
+
+  async #read(...states: States) {
+    const reading = (await this.find(...states)).map(async (id) => {
       const text = await this.#options.redis.client.hget(this.queue.toKey(id), 'data');
       const data = text === null ? '' : parseLookups(parsed(text));
-      if (typeof data === 'string') continue;
-      for (const domain of data.domains) this.#jobOf.set(domain, id);
-      adopted.push(...data.domains);
-    }
-    return adopted;
+      return text === null || typeof data === 'string' ? [] : [{ id, text, data }];
+    });
+    return (await Promise.all(reading)).flat();
   }
 
   /** @returns those that are not at a worker, and are gone now, or were never sent */

@@ -77,6 +77,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
  *   open ──▶ what an earlier run left is taken up: its waiting jobs are removed, its stream is read
  *   add ───▶ on the queue ──▶ at a worker ──▶ outcomes on the stream ──▶ collected ──▶ trimmed
  *                │ lost by Redis, or removed by somebody: said, and added again, three times in a row at most
+ *                │ back in a Redis that knows less than it did: taken out of its job
  *   end, all outcomes there; or a stop ──▶ waiting jobs are removed, workers drop the rest ──▶ settled
  */
 export class RunQueue implements LookupQueue {
@@ -134,6 +135,7 @@ export class RunQueue implements LookupQueue {
     this.#stopListening = control?.onChange(() => {
       this.#hash.write().catch(() => {}); // the next look does
     });
+    this.#options.redis.client.on('ready', this.#onBack);
   }
 
   async add({ domains }: Chunk): Promise<void> {
@@ -178,6 +180,7 @@ export class RunQueue implements LookupQueue {
     const { redis, run, isInterrupted } = this.#options;
     const ending = this.#going.map((each) => each.close());
     this.#stopListening?.();
+    redis.client.off('ready', this.#onBack);
     await this.#stream.close();
     const clean = async (): Promise<void> => {
       await Promise.all(ending); // they would write the hash again
@@ -193,6 +196,17 @@ export class RunQueue implements LookupQueue {
       clean().catch(() => {}),
     );
   }
+
+  /** Redis is back, perhaps with less than it knew. Workers come back too, a moment later. */
+  readonly #onBack = (): void => {
+    this.#progressAtMs = performance.now() + SILENT_MS;
+    const { redis, signal } = this.#options;
+    const tidy = async (): Promise<void> => {
+      await this.#stream.readToEnd();
+      await this.#jobs.takeOutDone();
+    };
+    redis.insist(tidy, signal).catch(() => {}); // stopped
+  };
 
   /** Until all outcomes are there, the run stops, or the queue fails. */
   async #untilOver(): Promise<void> {
@@ -267,7 +281,7 @@ export class RunQueue implements LookupQueue {
     const lost = this.#jobs.domainsOf(gone);
     if (lost.length === 0 || this.#options.signal.aborted) return;
     await this.#jobs.remove([...gone]).catch(() => {}); // those that failed
-    const what = `${countOf(lost.length, 'lookup')} were gone from Redis without an answer (somebody removed them, or Redis was emptied, has evicted them or lost its memory)`;
+    const what = `${countOf(lost.length, 'lookup')} ${lost.length === 1 ? 'was' : 'were'} gone from Redis without an answer (somebody removed them, or Redis was emptied, has evicted them or lost its memory)`;
     this.#losses += 1;
     if (this.#losses > MOST_LOSSES) {
       const message = `Cannot go on with the queue: ${what}, again and again; what was found is kept, run the same command again.`;

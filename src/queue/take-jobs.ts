@@ -11,7 +11,7 @@ import { parseLookups } from './contract.ts';
 import { LOCK_MS } from './lock-time.ts';
 import { GOODBYE_MS, KEPT_FAILURES, QUEUE_OPTIONS, runJobPrefix } from './names.ts';
 import { OutcomeWriter } from './outcome-writer.ts';
-import { openQueue, type RedisServer } from './redis.ts';
+import { openQueue, parsed, type RedisServer } from './redis.ts';
 import { createNoticeFilter } from './redis-trouble.ts';
 import { TakenJob, type TakenJobContext } from './taken-job.ts';
 import { type WatchedRun, WatchedRuns } from './watched-runs.ts';
@@ -50,6 +50,8 @@ const PAUSED_MS = 2_000;
 const ALONE_MS = 250;
 const TICK_MS = 100;
 const NEVER = new AbortController().signal;
+/** So long after a Redis is back its runs have taken out of their jobs what is done. */
+const SETTLED_MS = 2_500;
 /** How long a worker whose calls fail leaves the jobs to others before it tries one again. */
 const SICK_MS = 5_000;
 
@@ -84,6 +86,8 @@ export class JobTaker {
   #tried: string | undefined;
   /** The mean of the last jobs, in lookups. */
   #size = 50;
+  /** When what Redis has of jobs is as it was, or runs have put it right; never while it is away. */
+  #settledAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: TakeJobsOptions) {
     const { redis, api, queue, concurrency, callsMade, findTrouble, maxPendingMs, onNotice } =
@@ -122,6 +126,8 @@ export class JobTaker {
       trouble: findTrouble?.(),
     }));
     this.#worker.on('error', redis.refused);
+    redis.client.on('close', this.#onLost);
+    redis.client.on('ready', this.#onBack);
     const isNews = createNoticeFilter();
     this.#worker.on('lockRenewalFailed', (ids: string[]) => {
       for (const id of ids) this.#worker.cancelJob(id);
@@ -156,6 +162,7 @@ export class JobTaker {
    */
   async stop(why?: string): Promise<void> {
     this.#isStopping = true;
+    this.#options.redis.client.off('close', this.#onLost).off('ready', this.#onBack);
     const closing = this.#worker.close().then(() => this.#writer.flush());
     closing.catch(() => {}); // thrown below
     const isHeld = (): boolean => [...this.#held.values()].some((taken) => taken.isHeld);
@@ -166,6 +173,21 @@ export class JobTaker {
       await Promise.all([this.#heartbeat.close(why), this.#runs.close(), this.#queue.close()]);
     };
     await within(GOODBYE_MS, sayGoodbye());
+  }
+
+  readonly #onLost = (): void => {
+    this.#settledAtMs = Number.POSITIVE_INFINITY;
+  };
+
+  readonly #onBack = (): void => {
+    this.#settledAtMs = Math.min(this.#settledAtMs, performance.now() + SETTLED_MS);
+  };
+
+  /** What a job asks for. */
+  async #dataOf({ id = '', data }: Job<unknown>): Promise<unknown> {
+    if (performance.now() > this.#settledAtMs) return data;
+    while (performance.now() < this.#settledAtMs && !this.#isEnding) await delay(TICK_MS);
+    return parsed((await this.#options.redis.client.hget(this.#queue.toKey(id), 'data')) ?? '');
   }
 
   #heldRuns(): readonly (WatchedRun | undefined)[] {
@@ -202,7 +224,7 @@ export class JobTaker {
   }
 
   async #take(job: Job<unknown>, token: string, lost: AbortSignal): Promise<void> {
-    const data = parseLookups(job.data);
+    const data = parseLookups(await this.#dataOf(job));
     if (typeof data === 'string') throw new UnrecoverableError(data);
     const { id = '' } = job;
     const ownRun = runOf(id, data.run);

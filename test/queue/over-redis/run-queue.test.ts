@@ -84,6 +84,35 @@ it('jobs that are gone are said and added again, three times in a row', async ()
   expect(stage.notices.filter((one) => one.endsWith('put on the queue again.'))).toHaveLength(3);
 });
 
+it('what is done is not done again by a Redis that comes back with the jobs of an older snapshot', async () => {
+  // Given a job of which two lookups are done, and another one that is
+  const gate = createGate();
+  const redis = await useRedis();
+  const stage = await openStage(redis);
+  const run = await stage.run();
+  await run.add(THREE);
+  await run.add(['d.com']);
+  await expect.poll(() => stage.queue.getPrioritizedCount()).toBe(2);
+  await redis.client.call('save');
+  stage.worker({
+    handle: async ({ domains }, reply) => {
+      await reply(domains.filter((domain) => domain !== 'c.com').map(found));
+      await gate.opened;
+    },
+  });
+  onTestFinished(gate.open);
+  await expect.poll(() => run.collected).toEqual(['a.com', 'b.com', 'd.com']);
+  // When Redis is killed
+  await redis.kill();
+  await redis.start();
+  // Then
+  const left = async (): Promise<unknown[]> => {
+    const jobs = await stage.queue.getJobs(['prioritized', 'active']);
+    return jobs.flatMap(({ data }) => (data as { domains: string[] }).domains);
+  };
+  await expect.poll(left).toEqual(['c.com']);
+});
+
 it('a stop takes what no worker has begun off the queue, and awaits the rest', async () => {
   const stage = await openStage();
   const gate = createGate();
