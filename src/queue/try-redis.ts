@@ -3,6 +3,7 @@ import { connect as connectTls } from 'node:tls';
 import { Cluster } from 'ioredis';
 import type { RedisAddress } from '../common/addresses.ts';
 import { BrandfillError, type OnNotice } from '../common/errors.ts';
+import { DAY_MS } from '../common/format.ts';
 import { inTime } from '../common/lifetime.ts';
 import { PREFIX } from './names.ts';
 import { createClient, IMPATIENT, nameOf, type RedisClient } from './redis-connection.ts';
@@ -47,6 +48,8 @@ const OLDEST = [6, 2] as const;
 /** Writes a key from a script, as BullMQ does. */
 const PROBE = "return redis.call('set', KEYS[1], '1', 'px', 1000)";
 const PROBE_KEY = `${PREFIX}:probe`;
+/** There while it needs not be told again that a Redis keeps no log. */
+const TOLD_KEY = `${PROBE_KEY}:no-log`;
 
 async function checkServer(client: RedisClient, onNotice: OnNotice): Promise<void> {
   const nodes = client instanceof Cluster ? client.nodes('master') : [client];
@@ -55,6 +58,7 @@ async function checkServer(client: RedisClient, onNotice: OnNotice): Promise<voi
     refuseOld(info);
     refuseEviction(info.get('maxmemory_policy'));
     if (info.get('aof_enabled') !== '0') continue;
+    if ((await client.set(TOLD_KEY, '1', 'PX', DAY_MS, 'NX')) === null) continue;
     onNotice(
       'This Redis keeps no log (appendonly): what came to the queue since its last snapshot is gone when it restarts. For a backlog that must survive, set it with: redis-cli config set appendonly yes',
     );

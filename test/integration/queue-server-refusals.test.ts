@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { openQueueServer } from '../../src/queue/redis.ts';
 import { freePort, type TestRedis, useRedis } from '../support/redis.ts';
 import { useTcpServer } from '../support/servers.ts';
 import { run, runHere } from './support/command.ts';
@@ -147,6 +148,16 @@ describe('what answers and will not do', () => {
       'what answers there is no Redis for a queue.',
     );
   });
+});
+
+test('that a Redis keeps no log is told by the first of a day', async () => {
+  const notices: string[] = [];
+  for (let times = 0; times < 2; times += 1) {
+    const onNotice = (notice: string): void => void notices.push(notice);
+    const server = await openQueueServer({ url: redis.url, onNotice });
+    await server.close();
+  }
+  expect(notices).toEqual([expect.stringContaining('This Redis keeps no log (appendonly)')]);
 });
 
 describe('what Redis refuses only once the work begins', () => {

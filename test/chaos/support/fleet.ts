@@ -69,7 +69,7 @@ export const MOST_PROBES = 12;
 /** Each process finds out anew whom a refusal is about. */
 const MOST_ABOUT_A_REFUSAL = 4;
 const SHARED_KEYS =
-  /^\{brandfill\}:([\w.-]+:(meta|id|events|stalled-check|marker|pc|de:.*)$|workers$|queues$|id$|outcomes:127\.0\.0\.1-|probe$|pace:|taken:|gate:|runs$)/;
+  /^\{brandfill\}:([\w.-]+:(meta|id|events|stalled-check|marker|pc|de:.*)$|workers$|queues$|id$|outcomes:127\.0\.0\.1-|probe(:no-log)?$|pace:|taken:|gate:|runs$)/;
 
 export async function openFleet(options: FleetOptions): Promise<Fleet> {
   const { random, rows = 700, redis: redisOptions, trouble = () => undefined } = options;
