@@ -1,5 +1,5 @@
 import { type InnerList, type Item, parseDictionary, parseList, Token } from 'structured-headers';
-import { type LimitHints, LONGEST_STATED_MS } from '../calls/limit-hints.ts';
+import { type LimitHints, LONGEST_STATED_MS } from '../calls/rate.ts';
 import { HOUR_MS } from '../common/format.ts';
 import type { ResponseHeaders } from './transport.ts';
 

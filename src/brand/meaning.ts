@@ -1,5 +1,5 @@
 import { domainToUnicode } from 'node:url';
-import type { LimitHints } from '../calls/limit-hints.ts';
+import type { LimitHints } from '../calls/rate.ts';
 import { systemErrorCode } from '../common/errors.ts';
 import { aboutOf, isMisdirection, type Reason } from '../common/reasons.ts';
 import type { RuleMeaning } from './api-profile.ts';

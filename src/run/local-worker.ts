@@ -1,7 +1,7 @@
 import { type BrandClient, createBrandClient } from '../brand/client.ts';
 import type { Endpoint } from '../brand/endpoint.ts';
 import { joinBudgets, type SharedBudget } from '../calls/budget.ts';
-import { createCallCounters } from '../calls/call-counters.ts';
+import { createCallCounters } from '../calls/outcome.ts';
 import type { CallSettings } from '../options/options.ts';
 import type { Api } from '../profile/job.ts';
 import { Batches, lookupsAtOnce } from '../worker/batches.ts';

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { createHistogram } from 'node:perf_hooks';
-import type { CallCounters } from '../calls/call-counters.ts';
+import type { CallCounters } from '../calls/outcome.ts';
 import { billOf, round } from '../common/format.ts';
 import type { RunControl } from '../common/run-control.ts';
 import { shortenTo } from '../common/text.ts';

@@ -1,6 +1,6 @@
 import type { Meaning } from '../brand/meaning.ts';
 import type { Budget } from '../calls/budget.ts';
-import type { CallCounters } from '../calls/call-counters.ts';
+import type { CallCounters } from '../calls/outcome.ts';
 import type { Clock } from './clock.ts';
 import type { Diagnosis } from './diagnosis.ts';
 import type { PaceHome } from './own-pace.ts';

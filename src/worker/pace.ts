@@ -1,4 +1,4 @@
-import type { LimitHints } from '../calls/limit-hints.ts';
+import type { LimitHints } from '../calls/rate.ts';
 
 /**
  * How fast calls may start, and how many may be under way: learned from answers alone. Pure: state and

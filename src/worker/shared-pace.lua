@@ -1,5 +1,5 @@
 -- Generated from pace.ts, ../calls/rate.ts, rate.ts, shared-pace.ts, pace-in-redis.ts by npm run make:lua.
--- sha256 of these: f07fe0274d17e81995e8eb43bae70b5273b0298fec21a2968f6b867a5a8a3d1c
+-- sha256 of these: 424a540401cfa9fcaf4632faa4ddfa177102e572b65944c0b0d689e9fe1df78b
 local require
 local ____modules = {}
 local ____moduleCache = {}
@@ -98,10 +98,6 @@ function ____exports.slower(one, other)
     end
     return one.count / one.perMs < other.count / other.perMs and one or other
 end
-return ____exports
- end,
-["calls.limit-hints"] = function(...) 
-local ____exports = {}
 ____exports.LONGEST_STATED_MS = 31536000000
 function ____exports.isCapped(waitMs)
     return waitMs >= ____exports.LONGEST_STATED_MS

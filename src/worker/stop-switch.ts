@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { isCapped } from '../calls/limit-hints.ts';
+import { isCapped } from '../calls/rate.ts';
 import type { StopReason } from '../calls/stops.ts';
 import type { Misdirection, Reason } from '../common/reasons.ts';
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { findLimits } from '../../src/brand/limits.ts';
 import type { Meaning } from '../../src/brand/meaning.ts';
-import { LONGEST_STATED_MS } from '../../src/calls/limit-hints.ts';
+import { LONGEST_STATED_MS } from '../../src/calls/rate.ts';
 import { useHttpServer } from '../support/servers.ts';
 import { useClient } from './support/clients.ts';
 

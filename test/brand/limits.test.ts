@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { findLimits, findWaitMs, type Limits, waitIn } from '../../src/brand/limits.ts';
-import { LONGEST_STATED_MS } from '../../src/calls/limit-hints.ts';
+import { LONGEST_STATED_MS } from '../../src/calls/rate.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 20, 20);
 const IN_A_MINUTE_S = NOW_MS / 1_000 + 60;

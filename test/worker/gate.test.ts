@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Meaning } from '../../src/brand/meaning.ts';
 import { ClosedConnectionError } from '../../src/brand/transport.ts';
 import { type Budget, type Permit as BudgetPermit, joinBudgets } from '../../src/calls/budget.ts';
-import { createCallCounters } from '../../src/calls/call-counters.ts';
+import { createCallCounters } from '../../src/calls/outcome.ts';
 import type { Signal, Trouble } from '../../src/worker/diagnosis.ts';
 import type { Permit } from '../../src/worker/flight.ts';
 import { Gate } from '../../src/worker/gate.ts';

@@ -1,7 +1,11 @@
 import type { CallLedger } from '../../calls/budget.ts';
-import { addCallsOf, type CallCounters, createCallCounters } from '../../calls/call-counters.ts';
 import type { Reply, Stall } from '../../calls/lookup-queue.ts';
-import { createOutcomeCounts } from '../../calls/outcome.ts';
+import {
+  addCallsOf,
+  type CallCounters,
+  createCallCounters,
+  createOutcomeCounts,
+} from '../../calls/outcome.ts';
 import { headAt } from '../../collector/asked-apis.ts';
 import { createCollector, type KeptOutcome } from '../../collector/collect.ts';
 import { SameRecords } from '../../collector/same-records.ts';
