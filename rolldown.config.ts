@@ -11,8 +11,9 @@ import { OPTIONS as ALL_OPTIONS, SOURCE, STATUS_OPTIONS } from './src/options/op
 const PAGE = 'src/page/client';
 
 /**
- * What each command needs, and then each run, stand in one file for either, filled while the sources are
- * read. Else each set of commands that need the same has a file, and a run loads some seventy of them.
+ * What each command needs, and then each run, stand in one file for either, filled while the
+ * sources are read. Else each set of commands that need the same has a file, and a run loads some
+ * seventy of them.
  */
 const START = new Set<string>();
 /** What a command needs to know of its options. */
@@ -55,9 +56,10 @@ const BUNDLED = new Set([
 ]);
 
 /**
- * Few files instead of some five hundred: each one that Node has to find and read costs a start of the
- * command about half a millisecond. Packages that we depend on stay what npm installed, except for small
- * ones that every run needs, and zod, whose hundred files have messages in fifty languages.
+ * Few files instead of some five hundred: each one that Node has to find and read costs a start of
+ * the command about half a millisecond. Packages that we depend on stay what npm installed, except
+ * for small ones that every run needs, and zod, whose hundred files have messages in fifty
+ * languages.
  */
 export default defineConfig({
   input: { brandfill: 'src/cli/main.ts', index: 'src/index.ts' },
@@ -80,7 +82,8 @@ export default defineConfig({
       },
     },
     {
-      // npm makes the command executable when it links it, and links it once: not after the next build.
+      // npm makes the command executable when it links it, and links it once: not after the next
+      // build.
       name: 'executable command',
       writeBundle: ({ dir = 'dist' }) => chmod(join(dir, 'brandfill.js'), 0o755),
     },
@@ -103,7 +106,10 @@ export default defineConfig({
   ],
 });
 
-/** Makes the page: one script with the packages that it uses, one style sheet. Returns what it is made of. */
+/**
+ * Makes the page: one script with the packages that it uses, one style sheet. Returns what it is
+ * made of.
+ */
 async function buildPage(folder: string): Promise<string[]> {
   await mkdir(folder, { recursive: true });
   const { resolve } = createRequire(import.meta.url);

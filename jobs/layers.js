@@ -1,5 +1,5 @@
-// A rule of the linter: the folders of src know each other in one direction. Their order is that of the
-// table under "The house" in docs/architecture.md, which is the only list of them.
+// A rule of the linter: the folders of src know each other in one direction. Their order is that of
+// the table under "The house" in docs/architecture.md, which is the only list of them.
 
 import { readFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';

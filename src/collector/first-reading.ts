@@ -151,8 +151,9 @@ const SEVERAL = 3;
  *
  * ```text
  *   row ──▶ of the list ──▶ counted and indexed
- *     └─ perhaps below it, or blank ──▶ held ──┬─ a row of the list follows, or too many ──▶ as those of it
- *                                              └─ the end, or another table ──▶ left as they are
+ *     └─ perhaps below it, or blank ──▶ held
+ *                                          ├─ a row of the list follows, or too many ──▶ as those
+ *                                          └─ the end, or another table ──▶ left as they are
  * ```
  */
 class FirstReading {

@@ -111,7 +111,8 @@ export function parseJobFile(file: string, text: string, { env, now }: JobFileCo
     for (const [key, value] of Object.entries(values) as [string, unknown][]) {
       const refused = isRefused(key, value);
       if (refused !== undefined) yaml.note([...within, key], `${key}: ${refused}`);
-      if (refused !== undefined || value === null) continue; // null is left by a variable without a value
+      // Null is left by a variable without a value.
+      if (refused !== undefined || value === null) continue;
       const declared = Object.hasOwn(JOB_FILE, key) ? (JOB_FILE as Options)[key] : undefined;
       const { isPath } = metaOf(declared ?? z.unknown());
       const toPath = (one: unknown, at: number): unknown => {

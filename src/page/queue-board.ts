@@ -35,7 +35,8 @@ export function showQueue(redis: RedisServer): BoardSource {
   let latest = EMPTY_BOARD;
 
   async function readAll(): Promise<Board> {
-    await tryWriting(client); // or runs and workers would look lost, which cannot say that they are there
+    // Else runs and workers would look lost, which cannot say that they are there.
+    await tryWriting(client);
     if (performance.now() - schedulesAtMs > SCHEDULES_EVERY_MS) {
       schedules = await kept.list();
       schedulesAtMs = performance.now();

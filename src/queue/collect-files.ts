@@ -70,7 +70,8 @@ const PART = /^(enriched|failures)-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z\.jsonl\
 /**
  * Each step may be the last before a kill:
  *
- *   append:  state with a new file, empty ──▶ lines ──▶ fsync ──▶ state with the new length and place (written beside, renamed)
+ *   append:  state with a new file, empty ──▶ lines ──▶ fsync
+ *              ──▶ state with the new length and place (written beside, renamed)
  *   finish:  state without the file ──▶ `.part` renamed
  *   open:    the file of the state is cut to its length; other `.part` files are finished
  *

@@ -46,9 +46,9 @@ const SHARES_MS = 3_000;
  * The hash of a run in Redis, by which workers know that somebody waits, and its bounds.
  *
  * ```text
- *   store: counts what is allowed, on the disk ──▶ hash: allowed ──▶ workers: take of it, and say how much
- *      ▲                                                                               │
- *      └────────────── a little more than is taken, five times a second ◀──────────────┘
+ *   store: counts what is allowed, on the disk ──▶ hash: allowed ──▶ workers: take, and say so
+ *      ▲                                                                      │
+ *      └──────── a little more than is taken, five times a second ◀───────────┘
  * ```
  *
  * So what is spent is never more than what the store knows, whatever becomes of Redis. One that

@@ -133,7 +133,8 @@ export class RunJobs {
 
   /** Jobs that no worker will take: they are not there, failed, or are on no list of BullMQ. */
   async findGone(): Promise<ReadonlySet<string>> {
-    const ids = this.ids.filter((id) => !this.#onTheirWay.has(id)); // before those that are there are read
+    // Before those that are there are read.
+    const ids = this.ids.filter((id) => !this.#onTheirWay.has(id));
     const there = new Set(await this.find('wait', 'prioritized', 'active', 'delayed'));
     return new Set(ids.filter((id) => !there.has(id)));
   }

@@ -76,9 +76,10 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
  *
  *   open ──▶ what an earlier run left is taken up: its waiting jobs are removed, its stream is read
  *   add ───▶ on the queue ──▶ at a worker ──▶ outcomes on the stream ──▶ collected ──▶ trimmed
- *                │ lost by Redis, or removed by somebody: said, and added again, three times in a row at most
+ *                │ lost by Redis, or removed by somebody: said, and added again, thrice in a row
  *                │ back in a Redis that knows less than it did: taken out of its job
- *   end, all outcomes there; or a stop ──▶ waiting jobs are removed, workers drop the rest ──▶ settled
+ *   end, all outcomes there; or a stop ──▶ waiting jobs are removed, workers drop the rest
+ *                                      ──▶ settled
  */
 export class RunQueue implements LookupQueue {
   /** Why no outcome comes, as far as was found out. */
@@ -250,7 +251,8 @@ export class RunQueue implements LookupQueue {
     if (!isSilent || this.#jobs.lookups === 0 || control?.isPaused) return;
     await this.#hash.write(); // or it is said why Redis takes nothing
     if (!signal.aborted) await this.#findLost();
-    if (this.#options.redis.trouble() !== undefined) return; // workers could not say that they are there
+    // Workers could not say that they are there.
+    if (this.#options.redis.trouble() !== undefined) return;
     const [stall, advice = ''] = await this.#findStall();
     const notice = stall && `${stall.text}${advice}.`;
     if (notice !== undefined && notice !== this.#said) this.#options.onNotice(notice);

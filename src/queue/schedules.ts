@@ -135,8 +135,8 @@ export interface KeepSchedulesOptions {
 /**
  * Keeps schedules, and makes the runs that are due, one at a time, on all machines together:
  *
- *   delayed ──due──▶ waiting ──▶ running ─┬─ over ────────────────────▶ gone; the next one is delayed
- *                       ▲                 ├─ due again meanwhile ─────▶ is run behind it
+ *   delayed ──due──▶ waiting ──▶ running ─┬─ over ─────────────────▶ gone; the next one is delayed
+ *                       ▲                 ├─ due again meanwhile ──▶ is run behind it
  *                       └── process lost, ┘
  *                           or stopping
  */

@@ -86,7 +86,9 @@ export class JobTaker {
   #tried: string | undefined;
   /** The mean of the last jobs, in lookups. */
   #size = 50;
-  /** When what Redis has of jobs is as it was, or runs have put it right; never while it is away. */
+  /**
+   * When what Redis has of jobs is as it was, or runs have put it right; never while it is away.
+   */
   #settledAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: TakeJobsOptions) {

@@ -17,8 +17,9 @@ const MOST_OTHERS = 200;
  * lookups, and a short one is done in about as many times its own time as there are lists.
  *
  * ```text
- *   start = max(virtual time, finish of the list's last job), virtual time = the lowest tag that waits
+ *   start = max(virtual time, finish of the list's last job)
  *   finish = start + lookups
+ *   virtual time = the lowest tag that waits
  * ```
  *
  * @see P. Goyal, H. Vin, H. Cheng, Start-time Fair Queuing, 1996

@@ -17,13 +17,14 @@ import { type SpoolOptions, spool } from './spool.ts';
 
 // How a list becomes rows, and where to look when something about it is wrong:
 //
-//   file, pipe, rows of a program ──▶ bytes (spool.ts) ─┬─ no text ──▶ xlsx/open-workbook.ts ──▶ XlsxList
-//                                                       └─ UTF-8 (encoding.ts) ──▶ csv/csv.ts or jsonl.ts
+//   file, pipe, rows of a program ──▶ bytes (spool.ts)
+//     ├─ no text ──▶ xlsx/open-workbook.ts ──▶ XlsxList
+//     └─ UTF-8 (encoding.ts) ──▶ csv/csv.ts or jsonl.ts
 //
-//   the row of the header, where the list begins and ends    columns/table.ts, of sheets xlsx/list-finder.ts
-//   the column of the domain                                 columns/domain-column.ts, its name and its cells
-//   the domain in a cell                                     domain/domain.ts
-//   how it is written again                                  csv/csv-writer.ts, jsonl.ts, xlsx/workbook-writer.ts
+//   the header, and where the list ends   columns/table.ts, of sheets xlsx/list-finder.ts
+//   the column of the domain              columns/domain-column.ts, its name and its cells
+//   the domain in a cell                  domain/domain.ts
+//   how it is written again               csv/csv-writer.ts, jsonl.ts, xlsx/workbook-writer.ts
 
 /** A list: the path of a file, `-` for standard input, or rows as objects. */
 export type ListInput = string | AsyncIterable<object> | Iterable<object>;
@@ -211,7 +212,8 @@ function toLine(row: object, number: number): string {
     line = isObject && !Array.isArray(row) ? JSON.stringify(row) : undefined;
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw unreadable(`row ${number}`, why.split('\n', 1).join(), error); // of a circle, it goes on with a drawing
+    // Of a circle, it goes on with a drawing.
+    throw unreadable(`row ${number}`, why.split('\n', 1).join(), error);
   }
   // Of a Map or an instance that has getters alone nothing is left.
   if (line?.startsWith('{') && (line !== '{}' || row.constructor === Object)) return `${line}\n`;

@@ -1,14 +1,14 @@
 import type { Meaning } from '../brand/meaning.ts';
 
 /**
- * Kinds of bad answers, and whom each is about. A refusal is an experiment: a few of the refused domains
- * are asked again, beside new ones, and what comes then tells.
+ * Kinds of bad answers, and whom each is about. A refusal is an experiment: a few of the refused
+ * domains are asked again, beside new ones, and what comes then tells.
  *
  * ```text
  *             the same again: unlikely by chance
  *   unknown ──────────────────────────────────────▶ own      the domain's: believed at once
- *     │  ▲ └───── as good as any new one ─────────▶ chance   the server's: plain retries; own after all, if
- *     │  └── one of fifty checks is bettered ─ own    │       more of the same domains get it again
+ *     │  ▲ └───── as good as any new one ─────────▶ chance   the server's: plain retries; own if
+ *     │  └── one of fifty checks is bettered ─ own    │       more of the same get it again
  *     │                                              │ gone at a lower rate, back at a higher one
  *     └─ twice all refused, and well between ─▶ limit ◀┘     the pace's: costs no attempt
  *                                                 │
@@ -32,14 +32,20 @@ export class AnswerKind implements Pick<Finding, 'httpStatus' | 'reason'> {
   readonly httpStatus: number | undefined;
   readonly reason: string;
   about: About;
-  /** A verdict on the domain by itself, such as a 404 in JSON: no domain is asked again for it alone. */
+  /**
+   * A verdict on the domain by itself, such as a 404 in JSON: no domain is asked again for it
+   * alone.
+   */
   readonly isPlain: boolean;
   /** What all of its level got. */
   readonly totals: Totals;
   /** Whether it says by itself that it is a limit, as 429 does; and whether it may be one. */
   readonly isLimitByName: boolean;
   readonly mayBeLimit: boolean;
-  /** Whether it says nothing of a domain, as 500 does; whether it is waited out though it is no limit. */
+  /**
+   * Whether it says nothing of a domain, as 500 does; whether it is waited out though it is no
+   * limit.
+   */
   readonly isFailure: boolean;
   isSpell = false;
   /** How often it came of late to domains that were asked for the first time, and to any. */
@@ -56,7 +62,9 @@ export class AnswerKind implements Pick<Finding, 'httpStatus' | 'reason'> {
   bettered = 0;
   /** Domains that failed however often they were asked again. */
   hopeless = 0;
-  /** The good answer after which a repeat was counted last: repeats after the same one count once. */
+  /**
+   * The good answer after which a repeat was counted last: repeats after the same one count once.
+   */
   countedAt = -1;
   /** Lookups that are asking again to find out. */
   repeating = 0;
@@ -88,8 +96,8 @@ export class AnswerKind implements Pick<Finding, 'httpStatus' | 'reason'> {
 }
 
 /**
- * How many were asked for the first time, and answers: of calls, or of the single domains of a reply
- * about several. A limit refuses calls, however many domains they are about.
+ * How many were asked for the first time, and answers: of calls, or of the single domains of a
+ * reply about several. A limit refuses calls, however many domains they are about.
  */
 export interface Totals {
   readonly name: 'call' | 'part';
@@ -257,7 +265,8 @@ export class AnswerKinds {
   isOfDomain(kind: AnswerKind, same: number, isLast = false): boolean {
     // Of a limit, what is refused again and again would count as limit itself.
     const recent = kind.about === 'limit' || isLast ? this.share(kind) : this.#chance(kind);
-    // What is left at the end of a list may be nothing else: domains that are well are compared, too.
+    // What is left at the end of a list may be nothing else: domains that are well are compared,
+    // too.
     const probed = leftOf(kind.probed, kind.totals.answers) + 1;
     const ofProbes = probed / (leftOf(this.#probes, this.calls.answers) + 1);
     const chance = isLast ? recent : Math.min(recent, Math.max(AT_LEAST, ofProbes));

@@ -25,8 +25,8 @@ export interface Call {
 }
 
 /**
- * What a call says of the pace. `limit`: refused for the rate; `failing`: all goes wrong, which may end by itself;
- * `out`: the API says when it is back; `none`: nothing.
+ * What a call says of the pace. `limit`: refused for the rate; `failing`: all goes wrong, which may
+ * end by itself; `out`: the API says when it is back; `none`: nothing.
  */
 export type Signal = 'good' | 'limit' | 'failing' | 'out' | 'none';
 
@@ -43,7 +43,10 @@ export interface DiagnosisOptions extends FinderOptions {
   readonly first?: number | undefined;
   /** Whether the API gave good answers to earlier runs. @default not known */
   readonly hasAnswered?: boolean | undefined;
-  /** Some domains that earlier runs found, to be asked about before the first calls stop a run. @default none */
+  /**
+   * Some domains that earlier runs found, to be asked about before the first calls stop a run.
+   * @default none
+   */
   readonly foundBefore?: readonly string[] | undefined;
   /** Whether an earlier run got no good answer for the domain either. @default always false */
   readonly wasBadBefore?: ((domain: string) => boolean) | undefined;
@@ -75,21 +78,22 @@ const FEW = 16;
 const ENOUGH_UNKNOWN = 5;
 
 /**
- * Whom an answer is about: its domain, the moment, the rate, or all. One answer is evidence; what it is about
- * shows when others are well, or are not. English is never read: bodies are only compared.
+ * Whom an answer is about: its domain, the moment, the rate, or all. One answer is evidence; what
+ * it is about shows when others are well, or are not. English is never read: bodies are only
+ * compared.
  *
  * ```text
  *   answer ──▶ first calls? ──▶ all down? ────▶ its kind is known? ──▶ verdict
  *              first-calls.ts   outage-watch.ts  │ not yet            answer-kinds.ts
  *                                                ▼
- *                              withheld until another domain is well, then asked again   withheld.ts
+ *                              withheld until another is well, then asked again   withheld.ts
  *                                                │ as good as any new one, and often
  *                                                ▼
  *                              slower for a moment: does it come as often?   limit-finder.ts
  * ```
  *
- * A belief may stop a run. It never drops what was paid for: what could not be told is `failed`, and
- * asked again by the next run.
+ * A belief may stop a run. It never drops what was paid for: what could not be told is `failed`,
+ * and asked again by the next run.
  */
 export class Diagnosis {
   readonly #options: DiagnosisOptions;
@@ -133,7 +137,9 @@ export class Diagnosis {
     return this.#outage.state;
   }
 
-  /** Whether one more call may start. At first only a few go ahead; while all is down, probes alone. */
+  /**
+   * Whether one more call may start. At first only a few go ahead; while all is down, probes alone.
+   */
   mayStart(inFlight: number): boolean {
     if (this.#isInGrace || (this.#state === 'down' && this.#outage.isProbeWanted)) return false;
     if (this.#withheld.unknown >= MOST_UNKNOWN && inFlight >= FEW) return false;
@@ -188,7 +194,10 @@ export class Diagnosis {
     return kind === 'pending' ? this.#good(subject, call) : this.#bad(meaning, subject, call);
   }
 
-  /** Weighs the answers to a call about several domains, each by itself, and the call as one that was served. */
+  /**
+   * Weighs the answers to a call about several domains, each by itself, and the call as one that
+   * was served.
+   */
   noteTogether(
     each: readonly (readonly [Meaning, Subject])[],
     party: Subject,
@@ -442,8 +451,8 @@ export class Diagnosis {
   }
 
   /**
-   * Stops for what the first calls got, unless a domain tells better that earlier runs have found, or others
-   * who share the pace, who may have begun at the same moment.
+   * Stops for what the first calls got, unless a domain tells better that earlier runs have found,
+   * or others who share the pace, who may have begun at the same moment.
    */
   #stopAtFirst(why: Stop): void {
     if (this.#likelyStop) return;
@@ -595,7 +604,10 @@ export class Diagnosis {
     });
   }
 
-  /** Whether there may be more to it than some domains: many are left, or the last get the same again. */
+  /**
+   * Whether there may be more to it than some domains: many are left, or the last get the same
+   * again.
+   */
   #isProbeOfUse(): boolean {
     if (this.#options.isTrusting) return false;
     if (this.#withheld.unknown >= ENOUGH_UNKNOWN) return true;
@@ -631,7 +643,9 @@ export class Diagnosis {
     this.#withheld.release((one) => this.#lastVerdict(one));
   }
 
-  /** What becomes of an answer of which no call tells more. What was paid for is kept, if it is one. */
+  /**
+   * What becomes of an answer of which no call tells more. What was paid for is kept, if it is one.
+   */
   #lastVerdict({
     meaning: { kind },
     history,

@@ -33,7 +33,10 @@ export interface Permit {
     meaning: Meaning,
     each: readonly (readonly [Meaning, Subject])[],
   ): (Verdict | Promise<Verdict>)[];
-  /** The call has no answer: it was given up and may well be billed, or its connection was closed already. */
+  /**
+   * The call has no answer: it was given up and may well be billed, or its connection was closed
+   * already.
+   */
   abandoned(why?: unknown): void;
 }
 

@@ -78,7 +78,8 @@ export class Gate {
   /**
    * Waits until one call may start. It must then be made, or abandoned.
    *
-   * @throws NotAskedError when it never may: a budget is used up, it is no longer wanted, the run stops
+   * @throws NotAskedError when it never may: a budget is used up, it is no longer wanted, the run
+   *   stops
    */
   async ask(question: Question): Promise<Permit> {
     const { budget, diagnosis, stopSwitch, pause } = this.#options;
@@ -237,7 +238,10 @@ export class Gate {
   }
 }
 
-/** Longer, and whoever comes waits for it; shorter, and callers are idle between two jobs of a queue. */
+/**
+ * Longer, and whoever comes waits for it; shorter, and callers are idle between two jobs of a
+ * queue.
+ */
 const AHEAD_MS = 2_000;
 /** So long a probe waits for what pays for it. */
 const PROBE_MS = 1_000;

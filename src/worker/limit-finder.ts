@@ -16,7 +16,8 @@ export interface FinderOptions {
 }
 
 /**
- * Whether bad answers are how a limit is told, and whether a limit is one: what the rate has to do with them.
+ * Whether bad answers are how a limit is told, and whether a limit is one: what the rate has to do
+ * with them.
  *
  * ```text
  *   chance ──more than usual──▶ on trial (rate-trial.ts) ──▶ chance, or limit
@@ -117,7 +118,10 @@ export class LimitFinder {
     return Math.max(this.#counts.answers, this.#counts.calls);
   }
 
-  /** Nothing but one kind came for a while. The second time soon after, it is how the API limits calls. */
+  /**
+   * Nothing but one kind came for a while. The second time soon after, it is how the API limits
+   * calls.
+   */
   noteBlock(kind: AnswerKind): void {
     const { goods } = this.#counts;
     kind.blocks = goods - kind.blockedAt < NEAR ? kind.blocks + 1 : 1;
@@ -146,8 +150,8 @@ export class LimitFinder {
   }
 
   /**
-   * A limit that falls far below what it was taken for may be none: the rate climbs, and what came by then is
-   * no sign of a limit unless more of it comes.
+   * A limit that falls far below what it was taken for may be none: the rate climbs, and what came
+   * by then is no sign of a limit unless more of it comes.
    */
   #watchFall(kind: AnswerKind, isStated: boolean): void {
     const { phase, limitPerMs } = this.#home.pace;

@@ -13,9 +13,11 @@ declare const tonumber: (this: void, text: string) => number;
 const KEPT_MS = 30 * 86_400_000;
 
 /**
- * The script that keeps the pace in Redis. It runs there alone, as Lua that `npm run make:lua` makes of it.
+ * The script that keeps the pace in Redis. It runs there alone, as Lua that `npm run make:lua`
+ * makes of it.
  *
- * KEYS: the state. ARGV: what a worker says, as JSON; `clockMs` instead of the time of Redis, in tests.
+ * KEYS: the state. ARGV: what a worker says, as JSON; `clockMs` instead of the time of Redis, in
+ * tests.
  *
  * @returns the state and what is granted, both as JSON
  */

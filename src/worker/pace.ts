@@ -1,8 +1,9 @@
 import type { LimitHints } from '../calls/rate.ts';
 
 /**
- * How fast calls may start, and how many may be under way: learned from answers alone. Pure: state and
- * time come in, and nothing is read elsewhere. Times are milliseconds, rates calls per millisecond.
+ * How fast calls may start, and how many may be under way: learned from answers alone. Pure: state
+ * and time come in, and nothing is read elsewhere. Times are milliseconds, rates calls per
+ * millisecond.
  *
  * ```text
  *   flowing ──refused──▶ slower ──good──▶ flowing
@@ -24,10 +25,11 @@ import type { LimitHints } from '../calls/rate.ts';
  * and climbs back
  * by doubling (`slow`, `climb`), unless a refusal shows a limit on the way.
  *
- * A refusal tells a range for the limit: from what was accepted since the last one, over the time that took, to
- * the rate that was refused. What agrees with the range that was known makes it narrower, and the next trial
- * later; what does not takes its place. A time in which all was refused is part of a window, or of what a
- * bucket saves, if as much was accepted before it as before the last one; one that is stated may be a penalty.
+ * A refusal tells a range for the limit: from what was accepted since the last one, over the time
+ * that took, to the rate that was refused. What agrees with the range that was known makes it
+ * narrower, and the next trial later; what does not takes its place. A time in which all was
+ * refused is part of a window, or of what a bucket saves, if as much was accepted before it as
+ * before the last one; one that is stated may be a penalty.
  */
 export type Pace = ReturnType<typeof createPace>;
 
@@ -50,7 +52,10 @@ const LEAST_ROUND_MS = 40;
 /** Latency holds up to twice that of so few calls under way, and this. */
 const FEW_UNDER_WAY = 16;
 const SLACK_MS = 100;
-/** The rate rises by a share in a round trip, and in this time, that what a refusal tells comes in time. */
+/**
+ * The rate rises by a share in a round trip, and in this time, that what a refusal tells comes in
+ * time.
+ */
 const LEAST_RISE_MS = 400;
 /** It rises to so much more than calls start at, over this time or ten calls. */
 const MOST_AHEAD = 1.5;
@@ -77,7 +82,10 @@ const CLIMB_CALLS = 6;
 /** Slower, it would take too long to show. */
 const SLOWEST_CLIMB_PER_MS = 1 / 1_000;
 const AT_ONCE_PER_MS = 20 / 1_000;
-/** A start that comes later than it might have by this, and by so many latencies, was not wanted before. */
+/**
+ * A start that comes later than it might have by this, and by so many latencies, was not wanted
+ * before.
+ */
 const UNWANTED_MS = 2_000;
 const UNWANTED_LATENCIES = 4;
 /** So long without a refusal, and something faster is tried, however sure the limit is. */
@@ -157,7 +165,10 @@ export function createPace(nowMs: number, known: Known) {
     cap,
     /** Accepted with the cap reached, since that was raised. */
     atCap: 0,
-    /** The calls under way of accepted ones: mean and variance; and refusals in a row far above them. */
+    /**
+     * The calls under way of accepted ones: mean and variance; and refusals in a row far above
+     * them.
+     */
     flown: 0,
     flownVariance: 0,
     crowded: 0,
@@ -203,7 +214,9 @@ export function createPace(nowMs: number, known: Known) {
   };
 }
 
-/** Whether the limit was found by so few refusals that it may be none: those of a window show one. */
+/**
+ * Whether the limit was found by so few refusals that it may be none: those of a window show one.
+ */
 export function isLimitUnsure({ phase, riseCalls, windowCalls }: Pace): boolean {
   return phase === 'cruising' && riseCalls <= UNSURE_CALLS && windowCalls < FEW_CALLS;
 }
@@ -246,7 +259,10 @@ export function start(pace: Pace, atMs: number): void {
   pace.lastMs = Math.max(pace.lastMs, atMs);
 }
 
-/** Time in which no call was wanted, or none could start (idle, paused, asleep), says nothing of the API. */
+/**
+ * Time in which no call was wanted, or none could start (idle, paused, asleep), says nothing of the
+ * API.
+ */
 function skipUnwanted(pace: Pace, atMs: number): void {
   const dueMs = Math.max(pace.lastMs, pace.shutUntilMs, pace.nextMs, pace.epochMs);
   const lateMs = atMs - dueMs;
@@ -289,7 +305,10 @@ export function ended(pace: Pace, sentAtMs: number): void {
   if (sentAtMs >= pace.testMs) pace.testMs = 0;
 }
 
-/** Keeps to a quota that headers state, unless it proves wrong, and to another one that they state later. */
+/**
+ * Keeps to a quota that headers state, unless it proves wrong, and to another one that they state
+ * later.
+ */
 function publish(pace: Pace, quota: { count: number; perMs: number }, nowMs: number): void {
   const limitPerMs = quota.count / quota.perMs;
   const isNews = pace.phase === 'published' && Math.abs(limitPerMs / pace.limitPerMs - 1) > 0.001;
@@ -300,7 +319,9 @@ function publish(pace: Pace, quota: { count: number; perMs: number }, nowMs: num
   pace.nextMs = nowMs;
 }
 
-/** starting: more under way after each round trip. Those that are refused at its end were few, then. */
+/**
+ * starting: more under way after each round trip. Those that are refused at its end were few, then.
+ */
 function widen(pace: Pace, sentAtMs: number, nowMs: number): void {
   const { window, windowMs, latencyMs } = pace;
   if (sentAtMs < windowMs) return;
@@ -408,7 +429,9 @@ export function refused(
   }
 }
 
-/** Takes the rate down for a while, to see whether that changes anything, until `climb` or `resume`. */
+/**
+ * Takes the rate down for a while, to see whether that changes anything, until `climb` or `resume`.
+ */
 export function slow(pace: Pace, ratePerMs: number, nowMs: number): void {
   if (pace.state !== 'flowing' || pace.phase === 'fixed') return;
   pace.climbToPerMs = Math.max(pace.climbToPerMs, pace.ratePerMs);
@@ -476,7 +499,10 @@ function endClimb(pace: Pace, nowMs: number, statedMs: number): void {
   pace.nextMs = pace.shutUntilMs;
 }
 
-/** Whether a refusal is about the calls under way: one more was tried, or it had far more, repeatedly. */
+/**
+ * Whether a refusal is about the calls under way: one more was tried, or it had far more,
+ * repeatedly.
+ */
 function isOfCap(pace: Pace, inFlight: number): boolean {
   const { cap, atCap, flown, flownVariance } = pace;
   const far = (inFlight - flown) / Math.sqrt(Math.max(1, flownVariance));
@@ -504,7 +530,10 @@ function reopen(pace: Pace, sentAtMs: number, nowMs: number): void {
   pace.epochAccepted = 0;
 }
 
-/** What was accepted since the last estimate tells the limit, of which the last `deadMs` were refused. */
+/**
+ * What was accepted since the last estimate tells the limit, of which the last `deadMs` were
+ * refused.
+ */
 function estimate(pace: Pace, nowMs: number, deadMs: number): void {
   const { phase, isStated, epochAccepted: count, lastAccepted: last, latencyMs, ratePerMs } = pace;
   const lastedMs = Math.max(1, nowMs - pace.epochMs);
@@ -548,7 +577,9 @@ function estimate(pace: Pace, nowMs: number, deadMs: number): void {
   }
 }
 
-/** The limit is in a range: what agrees with the one that was known makes that narrower, and surer. */
+/**
+ * The limit is in a range: what agrees with the one that was known makes that narrower, and surer.
+ */
 function narrow(pace: Pace, low: number, high: number, count: number): void {
   const { limitPerMs, margin, riseCalls } = pace;
   const from = Math.max(low, limitPerMs * (1 - margin));

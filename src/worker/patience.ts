@@ -73,8 +73,8 @@ export class Patience {
 }
 
 /**
- * Until when calls were tried. A test that is long overdue cannot be made: Redis is away, or calls are not
- * wanted.
+ * Until when calls were tried. A test that is long overdue cannot be made: Redis is away, or calls
+ * are not wanted.
  */
 export const triedUntilMs = ({ refusedMs, lastMs, shutUntilMs }: Pace, nowMs: number): number =>
   Math.min(nowMs, Math.max(refusedMs, lastMs, shutUntilMs) + OVERDUE_MS);

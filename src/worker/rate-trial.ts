@@ -1,9 +1,9 @@
 import type { AnswerKind } from './answer-kinds.ts';
 
 /**
- * Finds out whether a kind of bad answer has to do with the rate: goes slower, and compares two explanations.
- * A fault of the server has one share at all rates; a limit has none below some rate, and refuses all that is
- * more than it accepts.
+ * Finds out whether a kind of bad answer has to do with the rate: goes slower, and compares two
+ * explanations. A fault of the server has one share at all rates; a limit has none below some rate,
+ * and refuses all that is more than it accepts.
  *
  * ```text
  *   slower ──as often──▶ fault      the rate is what it was
@@ -60,7 +60,9 @@ export class RateTrial {
     return 'clean';
   }
 
-  /** The rate is what it was. Returns whether it has been for long enough to show what comes there. */
+  /**
+   * The rate is what it was. Returns whether it has been for long enough to show what comes there.
+   */
   isAtTop(): boolean {
     this.#atTop += 1;
     return this.state === 'slower' || this.#atTop > AT_TOP_CALLS;
@@ -94,8 +96,8 @@ const PRIOR_CALLS = 16;
 const AT_TOP_CALLS = 60;
 
 /**
- * Whether a share of bad answers is still what it was, or another one: two explanations, compared by their
- * likelihood. The other one is any share of a grid, none of which is near.
+ * Whether a share of bad answers is still what it was, or another one: two explanations, compared
+ * by their likelihood. The other one is any share of a grid, none of which is near.
  */
 export class ShareTest {
   readonly share: number;

@@ -1,8 +1,8 @@
 import type { Rate } from '../calls/rate.ts';
 
 /**
- * A fixed rate: plain data. Starts are spaced evenly, so that a rate per minute is not used up in its
- * first second; they are also counted, because calls after a late timer catch up with it.
+ * A fixed rate: plain data. Starts are spaced evenly, so that a rate per minute is not used up in
+ * its first second; they are also counted, because calls after a late timer catch up with it.
  */
 export interface FixedRate {
   readonly rate: Rate;
@@ -44,8 +44,8 @@ export function bookFixed(fixed: FixedRate, atMs: number): void {
 }
 
 /**
- * How many starts are counted in which window. A large rate is counted in an equal part of its window.
- * If it does not divide evenly, up to one call in 128 is given up.
+ * How many starts are counted in which window. A large rate is counted in an equal part of its
+ * window. If it does not divide evenly, up to one call in 128 is given up.
  */
 function countedWindow({ count, perMs }: Rate): { starts: number; perMs: number } {
   if (count <= MOST_STARTS) {

@@ -41,7 +41,10 @@ export interface RedisPaceOptions {
   readonly callers: number;
 }
 
-/** Redis is asked this often at most, and for start times for this long beyond the way there and back. */
+/**
+ * Redis is asked this often at most, and for start times for this long beyond the way there and
+ * back.
+ */
 const LEAST_GAP_MS = 50;
 /** The same when it gave all start times that were wanted, and they are used up. */
 const LEAST_GAP_FAST_MS = 5;
@@ -53,14 +56,14 @@ const LATE_MS = 2_000;
 const MOST_WANTED = 512;
 
 /**
- * Keeps the pace with all workers of a credential, in Redis: start times for the next moment come in one
- * round trip, in which what ended since is told. A refusal is told at once, and start times of before are no
- * good any more. The farther Redis is, the further ahead start times are asked for. While Redis cannot be
- * reached, no call starts.
+ * Keeps the pace with all workers of a credential, in Redis: start times for the next moment come
+ * in one round trip, in which what ended since is told. A refusal is told at once, and start times
+ * of before are no good any more. The farther Redis is, the further ahead start times are asked
+ * for. While Redis cannot be reached, no call starts.
  *
  * ```text
  *   wanted, ended ──▶ due at … ──▶ exchange ──▶ start times ──▶ nextMs, start
- *                       ▲             │ none yet: due when it says; all used: soon; nothing to do: to renew
+ *                       ▲             │ none yet: due when it says; all used: soon; idle: to renew
  *                       └─────────────┘
  * ```
  */
@@ -283,7 +286,10 @@ const URGENT: ReadonlySet<PaceEvent['how']> = new Set(['refused', 'failing', 'aw
 const NO_CALL = { how: 'none', latencyMs: 0, inFlight: 1 } as const;
 const TIMES = ['shutUntilMs', 'refusedMs', 'cutMs', 'nextMs', 'lastMs', 'epochMs'] as const;
 
-/** The time of Redis, told by the quickest trips, as in NTP: it must not jump while calls are under way. */
+/**
+ * The time of Redis, told by the quickest trips, as in NTP: it must not jump while calls are under
+ * way.
+ */
 class SharedTime {
   /** How long it takes to Redis and back. */
   tripMs = 0;

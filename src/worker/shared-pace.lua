@@ -1,5 +1,5 @@
 -- Generated from pace.ts, ../calls/rate.ts, rate.ts, shared-pace.ts, pace-in-redis.ts by npm run make:lua.
--- sha256 of these: 424a540401cfa9fcaf4632faa4ddfa177102e572b65944c0b0d689e9fe1df78b
+-- sha256 of these: f845e3d62dc431afd0628ca49ecc7641cc86709b104fbd68a1e932f7671e02fc
 local require
 local ____modules = {}
 local ____moduleCache = {}

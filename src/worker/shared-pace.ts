@@ -16,15 +16,16 @@ import {
 import { bookFixed, createFixedRate, type FixedRate, nextFixedStartMs } from './rate.ts';
 
 /**
- * One pace for all workers of a credential: what is kept for them together, and what one of them and all the
- * others tell each other. Pure, plain data. Redis does it, in Lua that `npm run make:lua` makes of this file.
+ * One pace for all workers of a credential: what is kept for them together, and what one of them
+ * and all the others tell each other. Pure, plain data. Redis does it, in Lua that `npm run
+ * make:lua` makes of this file.
  *
  * ```text
  *   worker ──calls that ended, starts that it wants──▶ exchange ──start times, the pace──▶ worker
  * ```
  *
- * A worker whose calls fail while others' go well, or may, is sick: they fail for a reason of its own. The
- * others do not hear of it, and it gets a call in five seconds to try.
+ * A worker whose calls fail while others' go well, or may, is sick: they fail for a reason of its
+ * own. The others do not hear of it, and it gets a call in five seconds to try.
  */
 export function exchange(
   kept: SharedState | undefined,
@@ -197,7 +198,8 @@ function keepRate(state: SharedState, said: Said): void {
   for (const worker of state.workers) rate = slower(rate, worker.rate);
   const { pace, fixed } = state;
   if (!rate) {
-    // What was started at the rate still counts when it is stated again: perhaps a run is between two jobs.
+    // What was started at the rate still counts when it is stated again: perhaps a run is between
+    // two jobs.
     if (pace.phase === 'fixed') state.pace = createSharedPace(state.nowMs, said);
     return;
   }
@@ -263,7 +265,10 @@ function isSick({ state, mine, others }: Visit): boolean {
   );
 }
 
-/** Whether its test call was the last, and another may make the next: all that it has to ask about may be bad. */
+/**
+ * Whether its test call was the last, and another may make the next: all that it has to ask about
+ * may be bad.
+ */
 function hasTested({ state, mine, others }: Visit): boolean {
   if (state.pace.state !== 'testing' || state.testBy !== mine.id) return false;
   return others.some(({ waiting }) => waiting > 0);

@@ -2,7 +2,8 @@ import type { Meaning } from '../brand/meaning.ts';
 import type { AnswerKind } from './answer-kinds.ts';
 
 /**
- * Answers whose verdict is withheld until others have told more, and what each of their lookups got so far.
+ * Answers whose verdict is withheld until others have told more, and what each of their lookups got
+ * so far.
  *
  * ```text
  *   withhold ──▶ withheld ──another domain is well──▶ due ──▶ asked again, or a verdict

@@ -50,7 +50,9 @@ async function pressByKeyboard(page: Page, name: string): Promise<void> {
   throw new Error(`no way to '${name}' by keyboard`);
 }
 
-/** What axe finds, and whether something is beyond the edge, by day and by night, wide and narrow. */
+/**
+ * What axe finds, and whether something is beyond the edge, by day and by night, wide and narrow.
+ */
 async function expectSound(page: Page): Promise<void> {
   for (const { colorScheme, viewport } of LOOKS) {
     await page.emulateMedia({ colorScheme });

@@ -66,7 +66,7 @@ it('each file of the package finds what it imports', async () => {
 it('CommonJS gets the library by require', async () => {
   const path = JSON.stringify(join(shippedFolder(), 'index.js'));
   const args = ['--input-type=commonjs', '--eval', `console.log(typeof require(${path}).enrich)`];
-  const { stdout } = await promisify(execFile)(process.execPath, args); // none of it may await at its top
+  const { stdout } = await promisify(execFile)(process.execPath, args); // no top-level await
   expect(stdout).toBe('function\n');
 });
 

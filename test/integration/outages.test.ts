@@ -60,8 +60,8 @@ it('a worker that starts before its API waits for it, though nothing ever listen
 const PAGE = { headers: { 'content-type': 'text/html' }, body: '<html>Try again later</html>' };
 
 /**
- * An API that answers so many domains, then does this with ten calls, whoever they are about, and is
- * well again.
+ * An API that answers so many domains, then does this with ten calls, whoever they are about, and
+ * is well again.
  */
 async function openOutage(answered: number, reply: SandboxReply) {
   const known = new Set<string>();

@@ -244,8 +244,8 @@ sources:
       env,
     });
     expect(ended.code, ended.stderr).toBe(4);
-    // Of forty the first knows ten, refuses ten, each of which is asked again once, and does not know
-    // twenty.
+    // Of forty the first knows ten, refuses ten, each of which is asked again once, and does not
+    // know twenty.
     expect([one.stats().calls, two.stats().calls]).toEqual([50, 7]);
     const statuses = column(rowsOf(folder.read('list.enriched.csv')), 'brand_status');
     const times = (status: string): number => statuses.filter((one) => one === status).length;

@@ -52,7 +52,9 @@ function open(options: Partial<DiagnosisOptions> = {}) {
     await nextTurn();
     return domains.map((domain) => verdicts.get(domain));
   }
-  /** Of so many domains each is refused as often as others are well in between; nine new ones, then. */
+  /**
+   * Of so many domains each is refused as often as others are well in between; nine new ones, then.
+   */
   async function refuse(domains: number, times: number, meaningOf = answer.forbidden) {
     for (let at = 0; at < domains; at += 1) {
       const domain = `odd${at}.example`;

@@ -43,7 +43,9 @@ describe('what an earlier run learned', () => {
   });
 });
 
-/** A gate whose diagnosis and pace say what a test says, and keep what they are told. Opens at 1 s. */
+/**
+ * A gate whose diagnosis and pace say what a test says, and keep what they are told. Opens at 1 s.
+ */
 function stage(parts: Partial<GateOptions> = {}) {
   const set = {
     nowMs: 1_000,
@@ -143,7 +145,9 @@ const howEnds = (asked: Promise<Permit>): Promise<string> =>
     ({ name }: Error) => name,
   );
 
-/** What happens to a gate, one after the other: a call is answered, a lookup waits, or time passes. */
+/**
+ * What happens to a gate, one after the other: a call is answered, a lookup waits, or time passes.
+ */
 type Step =
   | { readonly signal: Signal; readonly gets: Meaning; readonly of: string }
   | { readonly waits: string }

@@ -7,8 +7,8 @@ import { shorten } from './names.ts';
 // Where the table of a list begins, which row is its header, and where it ends, in CSV and
 // workbooks.
 //
-//   titles, key–value lines, summaries ── header ── rows of the list ── blank ── totals, notes, footers
-//   (findHeader: passed over)                       (createBelow: what is no row of it)
+//   titles, pairs, summaries ── header ── rows of the list ── blank ── totals, notes, footers
+//   (findHeader: passed over)             (createBelow: what is no row of it)
 
 /** A row at the beginning of a sheet or a file, as its cells. */
 export interface HeadRow {

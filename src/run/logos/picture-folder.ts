@@ -82,7 +82,7 @@ const TEMPORARY = /^\.brandfill-[\da-f-]{36}\.part$/;
 async function removeLeftovers(folder: string): Promise<void> {
   for (const name of (await readdir(folder)).filter((name) => TEMPORARY.test(name))) {
     const path = join(folder, name);
-    const found = await stat(path).catch(() => undefined); // its writer may have renamed it just now
+    const found = await stat(path).catch(() => undefined); // its writer may just have renamed it
     const isOld = found !== undefined && Date.now() - found.mtimeMs > HOUR_MS;
     if (isOld && isOwnFile(path)) await rm(path, { force: true });
   }

@@ -46,7 +46,7 @@ export interface LookupParts {
  * ```text
  *   due ──given out──▶ outstanding ──outcome──▶ put into the store ──committed──▶ counted
  *                        ▲     │ pending
- *                        └─due─┴──▶ parked ──the run ends, or it waited for too long──▶ as any outcome
+ *                        └─due─┴──▶ parked ──the run ends, or it waited too long──▶ as any outcome
  * ```
  */
 export class LookupSession {

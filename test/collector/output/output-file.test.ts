@@ -22,7 +22,7 @@ describe('openOutputFile', () => {
     for (const name of ['out.csv', 'out.csv.gz']) {
       for (const isFinished of [false, true]) {
         const file = await openOutputFile(join(folder, name));
-        expect(readdirSync(folder)).toEqual([]); // a kill before the first rows leaves nothing either
+        expect(readdirSync(folder)).toEqual([]); // a kill before the first rows leaves nothing
         await file.write('a\n');
         if (isFinished) await file.finish();
         await file.discard();

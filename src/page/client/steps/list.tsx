@@ -64,7 +64,7 @@ function ChooseList({ app }: { readonly app: AppState }): JSX.Element {
                   event.currentTarget.value = '';
                 }}
               />
-              {/* It opens the file chooser, as a button would; the keyboard has the input before it. */}
+              {/* It opens the file chooser like a button; the keyboard has the input before. */}
               <label class="button primary" htmlFor={input}>
                 Choose a file
               </label>
