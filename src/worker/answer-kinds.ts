@@ -55,6 +55,8 @@ export class AnswerKind implements Pick<Finding, 'httpStatus' | 'reason'> {
   readonly probed: Recent = { count: 0, at: 0 };
   /** How often it came while all was well. */
   usual = 0;
+  /** How often it came of late to domains that were well at last, by good answers. */
+  readonly ofWell: Recent = { count: 0, at: 0 };
   /** The logarithm of how much likelier it is the domains' own than by chance. */
   evidence = 0;
   /** Domains that got the same again; answers that asking again made good. */
@@ -122,6 +124,9 @@ const UNLIKELY_AT_LAST = 0.05;
 const LEAST_PRIOR = 0.05;
 /** And those of several together: each half tells more. */
 const UNLIKELY_TOGETHER = 0.3;
+/** So many that were bettered tell how often it comes by chance, of late: so many good answers. */
+const ENOUGH_BETTERED = 8;
+const SLOW_DECAY = 1 - 1 / 128;
 /** It may come by chance so often, however seldom it did. */
 const AT_LEAST = 0.2;
 const MOST_KINDS = 100;
@@ -132,6 +137,7 @@ export class AnswerKinds {
   readonly calls: Totals = { name: 'call', tries: 0, answers: 0 };
   readonly parts: Totals = { name: 'part', tries: 0, answers: 0 };
   readonly #probes: Recent = { count: 0, at: 0 };
+  #goods = 0;
   #usual = 0;
   #usualBad = 0;
 
@@ -150,7 +156,10 @@ export class AnswerKinds {
   tried(kind: AnswerKind | undefined, isFresh: boolean, totals: Totals = this.calls): void {
     totals.answers += 1;
     if (isFresh) totals.tries += 1;
-    if (!kind) return;
+    if (!kind) {
+      this.#goods += 1;
+      return;
+    }
     count(kind.any, totals.answers);
     if (isFresh) count(kind.fresh, totals.tries);
   }
@@ -258,13 +267,34 @@ export class AnswerKinds {
     return (kind.about !== 'chance' && bad > 2) || this.#chance(kind) ** same < UNLIKELY_TOGETHER;
   }
 
+  /** A domain was well at last, after so many of the kind. */
+  wellAfter(kind: AnswerKind, refusals: number): void {
+    const { ofWell } = kind;
+    ofWell.count = leftOf(ofWell, this.#goods, SLOW_DECAY) + refusals;
+    ofWell.at = this.#goods;
+  }
+
+  /**
+   * The share by which domains that are well get it by chance, and that of domains whose own it is:
+   * what explains the rest. Undefined while few are known.
+   */
+  #shares(kind: AnswerKind): { readonly own: number; readonly chance: number } | undefined {
+    if (kind.about !== 'chance' || kind.bettered < ENOUGH_BETTERED) return undefined;
+    const perGood =
+      leftOf(kind.ofWell, this.#goods, SLOW_DECAY) / lastingOf(this.#goods, SLOW_DECAY);
+    const chance = perGood / (1 + perGood);
+    return { chance, own: Math.max(0, (this.share(kind) - chance) / (1 - chance)) };
+  }
+
   /**
    * Whether so many refusals of one domain are its own. @param isLast it is not asked again,
    * whatever they are
    */
   isOfDomain(kind: AnswerKind, same: number, isLast = false): boolean {
+    const shares = this.#shares(kind);
     // Of a limit, what is refused again and again would count as limit itself.
-    const recent = kind.about === 'limit' || isLast ? this.share(kind) : this.#chance(kind);
+    const isFresh = kind.about === 'limit' || isLast;
+    const recent = shares?.chance ?? (isFresh ? this.share(kind) : this.#chance(kind));
     // What is left at the end of a list may be nothing else: domains that are well are compared,
     // too.
     const probed = leftOf(kind.probed, kind.totals.answers) + 1;
@@ -274,7 +304,7 @@ export class AnswerKinds {
     // The fewer domains it was the own of, the less likely it is that of one more.
     const prior = Math.min(
       1,
-      Math.max(LEAST_PRIOR, (10 * kind.own + 20) / (kind.totals.tries + 20)),
+      Math.max(LEAST_PRIOR, shares?.own ?? 0, (10 * kind.own + 20) / (kind.totals.tries + 20)),
     );
     return share ** same < prior * (isLast ? UNLIKELY_AT_LAST : UNLIKELY);
   }
@@ -292,12 +322,15 @@ function count(recent: Recent, all: number): void {
 }
 
 /** What is left of it. */
-const leftOf = ({ count: of, at }: Recent, all: number): number => of * DECAY ** (all - at);
-
-function shareOf(recent: Recent, all: number): number {
-  const full = 1 - DECAY ** all;
-  return full === 0 ? 0 : (leftOf(recent, all) * (1 - DECAY)) / full;
+function leftOf({ count: of, at }: Recent, all: number, decay = DECAY): number {
+  return of * decay ** (all - at);
 }
+
+/** What would be left if each of all had counted. */
+const lastingOf = (all: number, decay = DECAY): number => (1 - decay ** all) / (1 - decay);
+
+const shareOf = (recent: Recent, all: number): number =>
+  leftOf(recent, all) / Math.max(1, lastingOf(all));
 
 /** Answers of one group are one kind. Texts do not count. */
 function groupOf({ kind, httpStatus, form, ...meaning }: Meaning): string {

@@ -268,7 +268,9 @@ export class Diagnosis {
 
   #bettered(history: History): void {
     endRepeat(history);
-    if (this.#lastGoodBegan >= history.answeredAt) this.#kinds.repeated(history.kind, false);
+    if (this.#lastGoodBegan < history.answeredAt) return;
+    this.#kinds.wellAfter(history.kind, history.alike);
+    this.#kinds.repeated(history.kind, false);
   }
 
   /** A domain is well: what was answered before its call began can be told from it. */
@@ -336,7 +338,8 @@ export class Diagnosis {
         this.#kinds.noteOwn(kind);
         return isChecked(kind.own) ? this.#repeat(history) : 'believe';
       case 'chance':
-        return this.#kinds.isOfDomain(kind, history.same) ? 'believe' : 'soon';
+        if (this.#kinds.isOfDomain(kind, history.same)) return 'believe';
+        return FAILS.has(meaning.kind) ? 'soon' : 'again';
       case 'limit':
         return 'again';
       case 'unknown':
@@ -385,8 +388,8 @@ export class Diagnosis {
     if (isNews && this.#outage.bad(kind, subject.domain)) this.#suspectedAt = this.#counts.answers;
     if (this.#state === 'suspected') return withheld('none');
     this.#limits.suspect(kind);
-    // It fails again, and nobody was well in between: too few may be left to show that all is down.
-    if (isAlone && kind.about !== 'own' && FAILS.has(meaning.kind)) return withheld('none');
+    // It comes again, and nobody was well in between: too few may be left to show what it is about.
+    if (isAlone && isUncertain(meaning, kind)) return withheld('none');
     return this.#weighOne(history, meaning, subject);
   }
 
@@ -415,10 +418,13 @@ export class Diagnosis {
     endRepeat(history);
     if (this.#lastGoodBegan < history.answeredAt) return;
     if (kind !== history.kind) {
-      history.same = 0;
+      const { before } = history;
+      history.before = { kind: history.kind, same: history.same };
+      history.same = before?.kind === kind ? before.same : 0;
       // What is its own comes whenever nothing is in the way: what it got before is not.
       if (kind.about === 'own') this.#kinds.repeated(history.kind, false);
-      return;
+      // It may be the same as before that.
+      if (before?.kind !== kind) return;
     }
     history.same += 1;
     kind.same.add(domain);
@@ -598,8 +604,9 @@ export class Diagnosis {
       if (FAILS.has(one.meaning.kind)) return this.#knownVerdict(one) ?? 'retry';
       const isOnly = this.#counts.goods === 0;
       if (kind.isPlain || isOnly || one.meaning.kind === 'found') return 'believe';
-      // Twice the same is enough, unless asking again has made others good.
-      const enough = kind.bettered > 0 ? HOPELESS : 1;
+      // Twice the same is enough, unless asking again has made others good, here or elsewhere.
+      const isOften = kind.bettered > 0 || this.#options.home.others?.areThere === true;
+      const enough = isOften ? HOPELESS : 1;
       return this.#knownVerdict(one) ?? (alike > enough ? 'believe' : this.#repeat(one.history));
     });
   }
@@ -613,7 +620,7 @@ export class Diagnosis {
     if (this.#withheld.unknown >= ENOUGH_UNKNOWN) return true;
     const isFirst = this.#outage.idleProbes === 0;
     return this.#withheld.some(({ meaning, history: { kind, alike, bad } }) => {
-      if (FAILS.has(meaning.kind)) return bad > 1 && kind.about !== 'own';
+      if (isUncertain(meaning, kind)) return bad > 1;
       return isFirst && kind.about === 'unknown' && alike > 1;
     });
   }
@@ -680,6 +687,11 @@ function isChecked(count: number): boolean {
   return (
     count % CHECKED === 0 || (count > 1 && count < CHECKED && Number.isInteger(Math.log2(count)))
   );
+}
+
+/** Whether it may well have nothing to do with the domain. */
+function isUncertain({ kind }: Meaning, { about }: AnswerKind): boolean {
+  return about === 'chance' || (about !== 'own' && FAILS.has(kind));
 }
 
 /** Whether the API says that it is out, and until when. */

@@ -74,6 +74,8 @@ export interface History {
   /** Bad answers, and those of them that came again although another domain was well in between. */
   bad: number;
   same: number;
+  /** The same of another kind that it got before this one. @default none */
+  before?: Pick<History, 'kind' | 'same'>;
   /** The last of them that are of one kind. */
   alike: number;
   /** Answers that had come with the last one. */

@@ -229,3 +229,20 @@ it('at the end of a list, domains that are well show that a limit is none', () =
   }
   expect(kinds.isOfDomain(kind, 4)).toBe(false);
 });
+
+it.each([
+  { often: 'one refusal for four that are well', refusals: 1, isOwn: true },
+  { often: 'five for each', refusals: 20, isOwn: false },
+])(
+  'where only domains are left that get it, those that are well show how often it comes by chance: $often',
+  ({ refusals, isOwn }) => {
+    const { kinds, kind } = given(forbidden(), 4);
+    askAgain(kinds, kind, 12, false);
+    for (let at = 0; at < 25; at += 1) kinds.wellAfter(kind, refusals);
+    for (let last = 0; last < 60; last += 1) kinds.tried(kind, true);
+    expect(kind.about).toBe('chance');
+    expect(kinds.share(kind)).toBeGreaterThan(0.8);
+    expect(kinds.isOfDomain(kind, 3, true)).toBe(isOwn);
+    expect(kinds.isOfDomain(kind, 1, true)).toBe(false);
+  },
+);

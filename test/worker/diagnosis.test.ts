@@ -210,6 +210,21 @@ describe('a row that chance does not explain asks for a probe', () => {
   });
 });
 
+it('a refusal is its domain’s own, whatever failed in between', async () => {
+  const { hear, several, became } = open();
+  several(300);
+  for (let time = 0; time < 8; time += 1) {
+    hear('odd.example', answer.invalid());
+    several(1);
+    if (time % 3 === 0) {
+      hear('odd.example', answer.broken());
+      several(1);
+    }
+    await nextTurn();
+  }
+  expect(await became(['odd.example'])).toEqual(['believe']);
+});
+
 describe('at the end of a list', () => {
   it('what is withheld is asked again, and believed when a probe is well', async () => {
     const { diagnosis, hear, several, became, probed } = open();
@@ -255,6 +270,39 @@ describe('at the end of a list', () => {
     for (const meaning of given.probes) probed(meaning);
     expect(await became(['last.example'])).toEqual([given.holds]);
     expect(diagnosis.trouble?.isDown ?? false).toBe(given.holds === 'held');
+  });
+
+  it('twice the same is no verdict where others, who share the pace, may have seen it bettered', async () => {
+    const pace = createPace(0, { limitPerMs: 0, cap: 0, isFixed: false });
+    const others = { areThere: true, found: undefined };
+    const home = { pace, slow: () => {}, climb: () => {}, resume: () => {}, others };
+    const { diagnosis, hear, several, became, probed } = open({ home });
+    several(30);
+    const became4: unknown[] = [];
+    for (let time = 0; time < 4; time += 1) {
+      hear('odd.example', answer.forbidden());
+      diagnosis.idle(0);
+      if (diagnosis.probe) probed(answer.found('n30.example'));
+      diagnosis.idle(0);
+      became4.push(...(await became(['odd.example'])));
+    }
+    expect(became4).toEqual(['again', 'again', 'again', 'believe']);
+  });
+
+  it('what comes by chance is asked again, beside a probe that is well, and costs no attempt', async () => {
+    const { diagnosis, hear, several, became, probed } = open();
+    several(100);
+    for (const domain of several(12, answer.forbidden)) {
+      several(1);
+      await nextTurn();
+      hear(domain);
+    }
+    hear('last.example', answer.forbidden());
+    hear('last.example', answer.forbidden());
+    expect(await became(['last.example'])).toEqual(['held']);
+    diagnosis.idle(0);
+    probed(answer.found('n30.example'));
+    expect(await became(['last.example'])).toEqual(['again']);
   });
 
   it('five that are not known ask for a probe first', async () => {
