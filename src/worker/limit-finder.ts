@@ -32,6 +32,8 @@ export class LimitFinder {
   readonly #counts: Readonly<Counts>;
   readonly #falls = new Map<AnswerKind, Fall>();
   #trial: RateTrial | undefined;
+  /** Whether what is doubted of the pace at present is known here. */
+  #hasDoubted = false;
 
   constructor(kinds: AnswerKinds, counts: Readonly<Counts>, { home, nowMs }: FinderOptions) {
     this.#kinds = kinds;
@@ -100,6 +102,7 @@ export class LimitFinder {
   #endAsFault({ kind, share }: RateTrial): void {
     this.#trial = undefined;
     // What made the pace slower was none, from the first time on.
+    this.#hasDoubted = true;
     if (kind.about === 'limit') this.#home.climb(Number.POSITIVE_INFINITY, this.#nowMs());
     else this.#home.resume(this.#nowMs());
     this.#kinds.noteBaseShare(kind, share);
@@ -131,7 +134,10 @@ export class LimitFinder {
   }
 
   /** What a refusal says of the pace, of a kind that is taken for a limit. */
-  signalOf(kind: AnswerKind): 'limit' | 'failing' {
+  signalOf(kind: AnswerKind): 'limit' | 'failing' | 'none' {
+    // A probe that is refused does not end a doubt.
+    const isDoubted = kind.isLimitByName && this.#home.pace.isDoubted;
+    if (!this.#isLimit(kind) && isDoubted && this.#fallOf(kind).isUnsure) return 'none';
     return kind.isSpell && this.#kinds.share(kind) > HALF ? 'failing' : 'limit';
   }
 
@@ -142,7 +148,7 @@ export class LimitFinder {
   /** A refusal of a kind that is taken for a limit. Returns whether it is one. */
   refused(kind: AnswerKind, isStated: boolean): boolean {
     this.#watchFall(kind, isStated);
-    const isLimit = kind.baseShare < 0.005 || this.#kinds.isExcess(kind);
+    const isLimit = this.#isLimit(kind);
     if (isLimit && this.#falls.get(kind)?.isUnsure) {
       this.#becomeLimit(kind, this.#ownShare(kind));
     }
@@ -154,23 +160,46 @@ export class LimitFinder {
    * by then is no sign of a limit unless more of it comes.
    */
   #watchFall(kind: AnswerKind, isStated: boolean): void {
-    const { phase, limitPerMs } = this.#home.pace;
+    const { phase, limitPerMs, refusals } = this.#home.pace;
     if (limitPerMs === 0 || phase === 'published') return;
-    const fall = this.#falls.get(kind) ?? { topPerMs: 0, refusals: 0, since: 0, isUnsure: false };
-    this.#falls.set(kind, fall);
+    const fall = this.#fallOf(kind);
     fall.topPerMs = Math.max(fall.topPerMs, limitPerMs);
-    if (limitPerMs * FAR >= fall.topPerMs) fall.refusals = 0;
-    else if (this.#isFree) fall.refusals += 1;
-    if (fall.refusals === 1 && this.#isFree) fall.since = this.#counts.goods;
-    if (fall.refusals < MANY) return;
-    fall.refusals = 0;
+    if (limitPerMs * FAR >= fall.topPerMs) fall.heard = 0;
+    else if (this.#isFree) fall.heard += 1;
+    if (fall.heard === 1 && this.#isFree) {
+      fall.since = this.#counts.goods;
+      fall.refusals = refusals;
+    }
+    // Each of those who share a pace hears of a part.
+    const all = refusals - fall.refusals + (this.#isFree ? 1 : 0);
+    if (fall.heard === 0 || all < MANY) return;
+    const most = (isStated ? SELDOM / 3 : SELDOM) * fall.heard;
+    fall.heard = 0;
     fall.topPerMs = limitPerMs;
-    const seldom = isStated ? SELDOM / 3 : SELDOM;
-    if (this.#counts.goods - fall.since > seldom * MANY) return;
+    if (this.#counts.goods - fall.since > most) return;
+    this.#doubt(kind, fall);
+    this.#home.climb(Number.POSITIVE_INFINITY, this.#nowMs());
+  }
+
+  /** Whether it is more than what comes by chance. */
+  #isLimit(kind: AnswerKind): boolean {
+    // Another, with whom the pace is shared, may have begun to climb.
+    if (!this.#home.pace.isDoubted) this.#hasDoubted = false;
+    else if (!this.#hasDoubted) this.#doubt(kind, this.#fallOf(kind));
+    return kind.baseShare < 0.005 || this.#kinds.isExcess(kind);
+  }
+
+  #fallOf(kind: AnswerKind): Fall {
+    const fall = this.#falls.get(kind) ?? createFall();
+    this.#falls.set(kind, fall);
+    return fall;
+  }
+
+  #doubt(kind: AnswerKind, fall: Fall): void {
     kind.baseShare = Math.max(0.02, this.#kinds.share(kind));
     fall.isUnsure = true;
     fall.topPerMs = 0;
-    this.#home.climb(Number.POSITIVE_INFINITY, this.#nowMs());
+    this.#hasDoubted = true;
   }
 }
 
@@ -178,12 +207,24 @@ export class LimitFinder {
 interface Fall {
   /** The highest that it was taken for, in calls per millisecond. */
   topPerMs: number;
-  /** Refusals far below that, and the good answers that had come by the first. */
-  refusals: number;
+  /**
+   * Refusals here far below that; and what there had been by the first: good answers here, and
+   * refusals of all who share the pace.
+   */
+  heard: number;
   since: number;
+  refusals: number;
   /** Whether it may be no limit. */
   isUnsure: boolean;
 }
+
+const createFall = (): Fall => ({
+  topPerMs: 0,
+  heard: 0,
+  since: 0,
+  refusals: 0,
+  isUnsure: false,
+});
 
 /** More than comes by chance. */
 const NEARLY_ALL = 0.75;

@@ -196,6 +196,9 @@ export function createPace(nowMs: number, known: Known) {
     climbToPerMs: isUnsure ? FASTEST_PER_MS : 0,
     climbLeft: isUnsure ? CLIMB_CALLS : 0,
     climbMs: nowMs,
+    /** Whether it climbs because the limit may be none, and how often calls were refused so far. */
+    isDoubted: false,
+    refusals: 0,
     /**
      * Since when nothing was refused at the present rate, and for how long that is to last until
      * more is tried.
@@ -397,6 +400,7 @@ export function refused(
   const isAgain = pace.state !== 'flowing';
   if (!isAgain) {
     pace.refusedMs = nowMs;
+    if (how === 'refused') pace.refusals += 1;
   }
   const lastedMs = nowMs - pace.refusedMs;
   pace.cutMs = nowMs;
@@ -440,9 +444,14 @@ export function slow(pace: Pace, ratePerMs: number, nowMs: number): void {
   pace.nextMs = nowMs;
 }
 
-/** Lets the rate climb by doubling. @param toPerMs 0: to what it was */
+/**
+ * Lets the rate climb by doubling.
+ *
+ * @param toPerMs 0: to what it was; more than the fastest: the limit may be none
+ */
 export function climb(pace: Pace, toPerMs: number, nowMs: number): void {
   if (pace.phase === 'fixed') return;
+  if (toPerMs > FASTEST_PER_MS) pace.isDoubted = true;
   pace.climbToPerMs = Math.min(FASTEST_PER_MS, Math.max(pace.climbToPerMs, toPerMs));
   if (toPerMs > 0) pace.ratePerMs = Math.max(pace.ratePerMs, SLOWEST_CLIMB_PER_MS);
   pace.climbLeft = CLIMB_CALLS;
@@ -468,6 +477,7 @@ export function resume(pace: Pace, nowMs: number): void {
   if (pace.climbToPerMs === 0) return;
   pace.ratePerMs = pace.climbToPerMs;
   pace.climbToPerMs = 0;
+  pace.isDoubted = false;
   pace.nextMs = Math.min(pace.nextMs, nowMs);
   pace.windowMs = nowMs;
   pace.accepted = 0;
@@ -483,6 +493,7 @@ function endClimb(pace: Pace, nowMs: number, statedMs: number): void {
     pace.phase === 'cruising' && ratePerMs >= limitPerMs && ratePerMs < 2.1 * limitPerMs;
   pace.phase = 'cruising';
   pace.climbToPerMs = 0;
+  pace.isDoubted = false;
   if (isAsBefore) {
     pace.patienceMs = Math.min(Math.max(HEALTHY_MS, 2 * pace.patienceMs), MOST_PATIENCE_MS);
     learn(pace, limitPerMs, margin, riseCalls);

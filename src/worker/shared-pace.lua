@@ -1,5 +1,5 @@
 -- Generated from pace.ts, ../calls/rate.ts, rate.ts, shared-pace.ts, pace-in-redis.ts by npm run make:lua.
--- sha256 of these: f845e3d62dc431afd0628ca49ecc7641cc86709b104fbd68a1e932f7671e02fc
+-- sha256 of these: f260fb0e97da21b945347286bfd8cfc1538af4ae0e4e12287633670905665919
 local require
 local ____modules = {}
 local ____moduleCache = {}
@@ -236,6 +236,9 @@ function ____exports.climb(pace, toPerMs, nowMs)
     if pace.phase == "fixed" then
         return
     end
+    if toPerMs > FASTEST_PER_MS then
+        pace.isDoubted = true
+    end
     pace.climbToPerMs = math.min(
         FASTEST_PER_MS,
         math.max(pace.climbToPerMs, toPerMs)
@@ -273,6 +276,7 @@ function ____exports.resume(pace, nowMs)
     end
     pace.ratePerMs = pace.climbToPerMs
     pace.climbToPerMs = 0
+    pace.isDoubted = false
     pace.nextMs = math.min(pace.nextMs, nowMs)
     pace.windowMs = nowMs
     pace.accepted = 0
@@ -288,6 +292,7 @@ function endClimb(pace, nowMs, statedMs)
     local isAsBefore = pace.phase == "cruising" and ratePerMs >= limitPerMs and ratePerMs < 2.1 * limitPerMs
     pace.phase = "cruising"
     pace.climbToPerMs = 0
+    pace.isDoubted = false
     if isAsBefore then
         pace.patienceMs = math.min(
             math.max(HEALTHY_MS, 2 * pace.patienceMs),
@@ -532,6 +537,8 @@ function ____exports.createPace(nowMs, known)
         climbToPerMs = isUnsure and FASTEST_PER_MS or 0,
         climbLeft = isUnsure and CLIMB_CALLS or 0,
         climbMs = nowMs,
+        isDoubted = false,
+        refusals = 0,
         healthyMs = nowMs,
         patienceMs = isKnown and AT_START_MS or HEALTHY_MS,
         refusedMs = 0,
@@ -670,6 +677,9 @@ function ____exports.refused(pace, call, nowMs, how)
     local isAgain = pace.state ~= "flowing"
     if not isAgain then
         pace.refusedMs = nowMs
+        if how == "refused" then
+            pace.refusals = pace.refusals + 1
+        end
     end
     local lastedMs = nowMs - pace.refusedMs
     pace.cutMs = nowMs

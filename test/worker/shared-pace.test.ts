@@ -7,6 +7,8 @@ import {
   type Said,
   type SharedState,
 } from '../../src/worker/shared-pace.ts';
+import { openFleet } from '../simulation/fleet.ts';
+import { play } from '../simulation/play.ts';
 
 const NOTHING = { events: [], want: 0, busy: 0, leadMs: 0, spanMs: 100 } as const;
 
@@ -88,6 +90,18 @@ describe('one pace for several workers', () => {
     expect(say(1_000, 'other', { want: 5, spanMs: 400 }).startsMs).toEqual([]);
     expect(say(1_000, 'finder', { want: 5, spanMs: 400 }).startsMs.length).toBeGreaterThan(1);
   });
+});
+
+it('a 429 that comes by chance is told from a limit by all together, of which each hears a part', async () => {
+  const troubles = [{ reply: '429', share: 0.25, fromMs: 0, forMs: 1e9 }] as const;
+  const world = { domains: 116, callers: 64, latencyMs: 20, troubles };
+  let elapsedMs = 0;
+  for (const at of [3, 4]) {
+    const { score } = await play({ ...world, name: `chance ${at}` }, { open: openFleet });
+    expect(score).toMatchObject({ missing: 0, wrongFailed: 0 });
+    elapsedMs += score.elapsedMs / 2;
+  }
+  expect(elapsedMs).toBeLessThan(30_000);
 });
 
 describe('a worker that keeps its pace with others', () => {
