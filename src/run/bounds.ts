@@ -142,16 +142,20 @@ export function isNamed({ context, source }: Pick<BoundedRun, 'context' | 'sourc
   );
 }
 
-/** The same for the same list on the same store and queue. Lists without a name share one. */
+/**
+ * The same for the same list on the same store and queue, whatever is made of it: what workers were
+ * asked for a run that was killed is not asked again by the next one. Lists without a name share one.
+ */
 export function runIdOf(run: BoundedRun): string {
   const { store, source, job, context } = run;
   const { id, queueName } = job.endpoint;
   const name = context.runName ?? (isNamed(run) ? resolve(source.name) : '');
-  const { out = '', sample = '' } = job.settings;
-  return idOfParts([store.id, id, queueName, name, out, sample]);
+  return idOfParts([store.id, id, queueName, name]);
 }
 
+/** A sample has bounds of its own, and so has each output. */
 function ledgerIdsOf(run: BoundedRun): readonly [calls: string, cost: string] {
-  const id = runIdOf(run);
+  const { out = '', sample = '' } = run.job.settings;
+  const id = idOfParts([runIdOf(run), out, sample]);
   return [id, `${id}-cost`];
 }

@@ -36,14 +36,16 @@ describe('kill -9', () => {
     expect(fleet.excessCalls()).toBeLessThanOrEqual(kills * LOST_WITH_A_PROCESS);
   });
 
-  it('of the run, then the same command again: no call is made twice', async () => {
+  it('of the run, then the same list again, for another output too: no call is made twice', async () => {
     const fleet = await openFleet({ random, rows: 400 * SEEDS, lockMs: 15_000 });
     await fleet.worker();
     for (let kills = 0; kills < 2 * SEEDS; kills += 1) {
-      const run = await fleet.enrich('--workers', '0');
-      await fleet.calls(fleet.api.stats().calls + random.between(0, 120));
+      const output = kills % 2 === 0 ? ['--out', 'other.csv'] : [];
+      const run = await fleet.enrich('--workers', '0', ...output);
+      await fleet.calls(fleet.api.stats().calls + random.between(30, 120));
       await run.stop('SIGKILL');
       expect(fleet.folder.names()).not.toContain('list.enriched.csv');
+      expect(fleet.folder.names()).not.toContain('other.csv');
     }
     const run = fleet.run();
     await fleet.expectWhole(await run.ended);
