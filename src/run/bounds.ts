@@ -144,7 +144,8 @@ export function isNamed({ context, source }: Pick<BoundedRun, 'context' | 'sourc
 
 /**
  * The same for the same list on the same store and queue, whatever is made of it: what workers were
- * asked for a run that was killed is not asked again by the next one. Lists without a name share one.
+ * asked for a run that was killed is not asked again by the next one. Lists without a name share
+ * one.
  */
 export function runIdOf(run: BoundedRun): string {
   const { store, source, job, context } = run;

