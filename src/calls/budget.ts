@@ -41,7 +41,11 @@ export interface Permit {
    * @param domains how many it was about. @default as many as it may have been about
    */
   spend(costMicros?: number, domains?: number): void;
-  /** The call was not made, or was answered 429, which may have its cost all the same. */
+  /**
+   * The call was not made, or was answered 429, which may have its cost all the same.
+   *
+   * @param costMicros of a 429, which may be 0. @default the call was not made
+   */
   release(costMicros?: number): void;
 }
 

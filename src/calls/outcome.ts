@@ -138,6 +138,9 @@ export interface CallCounters {
   billedMicros: number;
 }
 
+/** Calls made, and what they cost, whatever came of them. */
+export type CallsMade = Pick<CallCounters, 'calls' | 'throttled' | 'billedMicros'>;
+
 /** Counters at zero. */
 export function createCallCounters(): CallCounters {
   return { calls: 0, throttled: 0, unsent: 0, retries: 0, billedMicros: 0 };

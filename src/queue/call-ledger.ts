@@ -8,11 +8,13 @@ import {
   type Counting,
   createRunBudget,
   joinBudgets,
+  type Permit,
   RUN_WINDOW,
   type RunBound,
   type Taken,
   windowAt,
 } from '../calls/budget.ts';
+import { type CallCounters, type CallsMade, createCallCounters } from '../calls/outcome.ts';
 import type { Rate } from '../calls/rate.ts';
 import { DAY_MS } from '../common/format.ts';
 import { createMutex, within } from '../common/lifetime.ts';
@@ -174,17 +176,81 @@ export function createSharedCallLedger(
   });
 }
 
-/** What all workers may still do for a run, counted in its hash. */
+/** Fields of a run's hash, one for each worker: its calls, throttled ones, and what they cost. */
+const MADE = 'made:';
+
+/**
+ * KEYS: the hash. ARGV: a field and its value; the start that it is of. A hash that a later
+ * start has begun anew does not learn of calls that were made before.
+ */
+const SAY = `
+local bounds = redis.call('HGET', KEYS[1], 'bounds') or ''
+local isKnown = redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1
+if isKnown or string.find(bounds, ARGV[3], 1, true) then
+  redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+end
+`;
+
+/** The calls that all workers have made for a run, by its hash. */
+export function readMade(hash: Readonly<Record<string, string>>): CallsMade {
+  const sum = createCallCounters();
+  for (const [field, value] of Object.entries(hash)) {
+    if (!field.startsWith(MADE)) continue;
+    const [calls = 0, throttled = 0, billedMicros = 0] = value.split(' ').map(Number);
+    sum.calls += calls;
+    sum.throttled += throttled;
+    sum.billedMicros += billedMicros;
+  }
+  return sum;
+}
+
+/** Bounds nothing, and counts calls that are made. */
+function countingBudget(made: CallCounters): Budget {
+  const count = (costMicros = 0): void => {
+    made.calls += 1;
+    made.billedMicros += costMicros;
+  };
+  const permit: Permit = {
+    domains: Infinity,
+    isGood: () => true,
+    spend: count,
+    release: (costMicros) => {
+      if (costMicros === undefined) return;
+      count(costMicros);
+      made.throttled += 1;
+    },
+  };
+  return { acquire: async () => permit, tryAcquire: () => permit };
+}
+
+/** What all workers may still do for a run, and this one has done, counted in its hash. */
 export interface WatchedBudget extends Budget {
   /** Says how much this worker has taken, to a Redis that has lost it. */
   say(): Promise<void>;
+  /** Says what calls it has made, if that is news. Never throws: it is said again. */
+  tell(): Promise<void>;
 }
 
 export function createWatchedBudget(
   redis: RedisServer,
   run: string,
-  { bounds, counting }: StartedRun,
+  { started, bounds, counting }: StartedRun,
 ): WatchedBudget {
+  const made = createCallCounters();
+  const field = MADE + randomUUID();
+  const sayMade = createScript(redis.client, SAY);
+  let said = '';
+  const tell = async (): Promise<void> => {
+    const { calls, throttled, billedMicros } = made;
+    const news = `${calls} ${throttled} ${billedMicros}`;
+    if (calls === 0 || news === said) return;
+    await sayMade([runKey(run)], [field, news, started]).then(
+      () => {
+        said = news;
+      },
+      () => {},
+    );
+  };
   const ledgers = bounds.map((bound) =>
     createLedger(redis, { ...bound, keyOf: () => runKey(run) }),
   );
@@ -193,10 +259,12 @@ export function createWatchedBudget(
     return bound ? [createRunBudget(bound, ledger, counting)] : [];
   });
   return {
-    ...joinBudgets(budgets),
+    ...joinBudgets([countingBudget(made), ...budgets]),
     say: async () => {
-      await Promise.all(ledgers.map((ledger) => ledger.giveBack(0, RUN_WINDOW)));
+      said = '';
+      await Promise.all([tell(), ...ledgers.map((ledger) => ledger.giveBack(0, RUN_WINDOW))]);
     },
+    tell,
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Queue } from 'bullmq';
 import { within } from '../common/lifetime.ts';
 import { createChange } from '../common/run-control.ts';
+import type { WatchedBudget } from './call-ledger.ts';
 import type { LookupsData, OutcomeData, OutcomesData } from './contract.ts';
 import { KEPT_MS, streamKey } from './names.ts';
 import { createScript, type RedisServer, type Script } from './redis.ts';
@@ -13,6 +14,8 @@ export interface AnsweredJob {
   readonly data: LookupsData;
   /** What of its domains has no outcome yet. */
   readonly left: readonly string[];
+  /** Of the run that it is of, which hears of calls before it hears of their outcomes. */
+  readonly budget?: WatchedBudget | undefined;
 }
 
 /**
@@ -95,7 +98,9 @@ export class OutcomeWriter {
     this.#batches += 1;
     const keys: string[] = [];
     const args: (string | number)[] = [];
+    const budgets = new Set<WatchedBudget>();
     for (const [job, outcomes] of this.#gathered) {
+      if (job.budget) budgets.add(job.budget);
       const { id, token, data, left } = job;
       const key = this.#queue.toKey(id);
       const rest = JSON.stringify({ ...data, domains: left });
@@ -108,6 +113,7 @@ export class OutcomeWriter {
     this.#gathered = new Map();
     this.#bytes = 0;
     this.#next = undefined;
+    await Promise.all(Array.from(budgets, (budget) => budget.tell()));
     const { insist } = this.#redis;
     await insist(() => this.#write(keys, args), this.#over.signal).catch(() => {}); // given up
   }

@@ -1,5 +1,6 @@
 import { type CallLedger, REASON_OF, type RunBound } from '../calls/budget.ts';
-import type { StartedRun } from './call-ledger.ts';
+import { type CallsMade, createCallCounters } from '../calls/outcome.ts';
+import { readMade, type StartedRun } from './call-ledger.ts';
 import { KEPT_MS, QUEUES_KEY, runKey } from './names.ts';
 import type { RedisServer } from './redis.ts';
 
@@ -16,18 +17,17 @@ export interface RunHashOptions extends StartedRun {
    */
   readonly isNamed: boolean;
   readonly isPaused: () => boolean;
-  /** Called with what workers have spent of the bounds since this start. */
-  readonly onSpent: (spent: { readonly calls: number; readonly billedMicros: number }) => void;
+  /** Called with the calls that workers have made since this start. */
+  readonly onMade: (made: CallsMade) => void;
 }
 
 /** A bound and what is known of it. */
 interface Bound extends RunBound {
   readonly ledger: CallLedger;
   each: number | undefined;
-  /** What workers have taken; had at the look before; and had before this start. */
+  /** What workers have taken, and had at the look before. */
   spent: number;
   spentBefore: number;
-  spentAtStart: number;
   /** What the store has counted, which is what workers may take by now. */
   allowed: number;
 }
@@ -62,6 +62,8 @@ export class RunHash {
   readonly #started: string;
   /** All of the hash as it was read last. */
   #known: Readonly<Record<string, string>> = {};
+  /** What earlier starts had made. */
+  #madeAtStart: CallsMade = createCallCounters();
   #lostAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: RunHashOptions) {
@@ -70,7 +72,7 @@ export class RunHash {
     this.#key = runKey(options.run);
     const bounds = options.bounds.map(({ ledger: _, ...bound }) => bound);
     this.#started = JSON.stringify({ bounds, counting, rate, started } satisfies StartedRun);
-    const none = { spent: 0, spentBefore: 0, spentAtStart: 0, allowed: 0 };
+    const none = { spent: 0, spentBefore: 0, allowed: 0 };
     this.#bounds = options.bounds.map((bound) => ({ ...bound, ...none }));
   }
 
@@ -86,6 +88,7 @@ export class RunHash {
     if (this.#options.isNamed) await client.hdel(this.#key, 'stopped', 'lost');
     else await client.del(this.#key);
     this.#known = await client.hgetall(this.#key);
+    this.#madeAtStart = readMade(this.#known);
     const lost: Record<string, string> = {};
     for (const bound of this.#bounds) {
       const { field, ledger } = bound;
@@ -93,7 +96,7 @@ export class RunHash {
       const { spent, allowed } = this.#read(bound);
       bound.allowed = taken;
       bound.spent = allowed < taken ? Math.max(spent, taken) : spent;
-      bound.spentBefore = bound.spentAtStart = bound.spent;
+      bound.spentBefore = bound.spent;
       if (bound.spent > spent) lost[field] = String(bound.spent);
     }
     await this.#allow();
@@ -132,7 +135,7 @@ export class RunHash {
     const isAllowed = await this.#allow();
     const isOther = kept['bounds'] !== this.#started || kept['paused'] !== this.#paused;
     if (isAllowed || isOther) await this.write();
-    this.#tell();
+    this.#tell(kept);
   }
 
   /** Writes what the run itself knows. */
@@ -157,6 +160,7 @@ export class RunHash {
 
   /** @param isInterrupted whether what was spent counts for the next start */
   async close(isInterrupted: boolean): Promise<void> {
+    this.#tell(await this.#options.redis.client.hgetall(this.#key));
     const isCounted = isInterrupted && this.#bounds.length > 0;
     if (!isCounted) return void (await this.#options.redis.client.del(this.#key));
     await this.look();
@@ -203,9 +207,14 @@ export class RunHash {
     return isMore;
   }
 
-  #tell(): void {
-    const spent = { calls: 0, micros: 0 };
-    for (const bound of this.#bounds) spent[bound.field] = bound.spent - bound.spentAtStart;
-    this.#options.onSpent({ calls: spent.calls, billedMicros: spent.micros });
+  #tell(kept: Readonly<Record<string, string>>): void {
+    if (kept['bounds'] === undefined) return; // Redis has lost it
+    const { calls, throttled, billedMicros } = readMade(kept);
+    const before = this.#madeAtStart;
+    this.#options.onMade({
+      calls: calls - before.calls,
+      throttled: throttled - before.throttled,
+      billedMicros: billedMicros - before.billedMicros,
+    });
   }
 }

@@ -2,6 +2,7 @@ import { DelayedError, type Job, WaitingError } from 'bullmq';
 import type { Chunk, Reply } from '../calls/lookup-queue.ts';
 import type { Outcome } from '../calls/outcome.ts';
 import { normalizeDomain } from '../rows/domain/domain.ts';
+import type { WatchedBudget } from './call-ledger.ts';
 import { type LookupsData, type OutcomeData, toData, toOutcome } from './contract.ts';
 import { LOCK_MS } from './lock-time.ts';
 import type { AnsweredJob, OutcomeWriter } from './outcome-writer.ts';
@@ -49,6 +50,7 @@ export class TakenJob implements AnsweredJob {
   readonly token: string;
   readonly data: LookupsData;
   readonly run: WatchedRun | undefined;
+  readonly budget: WatchedBudget | undefined;
   /** Fires when it may be another worker's. */
   readonly lost: AbortSignal;
   /** Whether one domain at a time is looked up. */
@@ -71,6 +73,7 @@ export class TakenJob implements AnsweredJob {
     this.id = job.id ?? '';
     this.token = token;
     this.run = run;
+    this.budget = run?.budget;
     this.lost = lost;
     this.isAlone = job.stalledCounter >= MOST_LOSSES;
     for (const text of data.domains) {
@@ -104,11 +107,12 @@ export class TakenJob implements AnsweredJob {
     } else {
       if (alone) await this.#job.updateData(this.data);
       const domains = alone ? [alone.domain] : [...this.#texts.keys()];
-      const chunk = { domains, budget: this.run?.budget, list: run ?? JSON.stringify(ref) };
+      const chunk = { domains, budget: this.budget, list: run ?? JSON.stringify(ref) };
       await handle(chunk, async (outcomes) => this.#reply(outcomes));
     }
     void this.#context.writer.flush(); // the next job is taken when this one is done
     await Promise.all(this.#sent);
+    await this.budget?.tell(); // calls without an outcome too, while the run still waits for it
   }
 
   get isAnswered(): boolean {

@@ -12,7 +12,8 @@ const MOST_IDLE = 30;
  * What a worker knows of a run. Its hash has `bounds` (JSON), `paused` and `stopped` (1 while no
  * call may start for it), `lost` (1 while workers are to say what they took), `calls:allowed` and
  * `micros:allowed`, which the run writes, and `calls` and `micros`, which workers do: how much they
- * took of its bounds, beside each sum what of it is whose, and what a domain has cost
+ * took of its bounds, beside each sum what of it is whose, and what a domain has cost. Fields
+ * `made:…` are the calls that each worker has made, probes and lookups that it dropped included
  * (`call-ledger.ts`).
  */
 export class WatchedRun {
@@ -43,7 +44,7 @@ export class WatchedRun {
     const fields = ['bounds', 'paused', 'stopped', 'lost'] as const;
     const { client } = this.#redis;
     const [bounds, paused, stopped, lost] = await client.hmget(runKey(this.#run), ...fields);
-    if (lost === '1') await this.budget?.say();
+    await (lost === '1' ? this.budget?.say() : this.budget?.tell());
     this.isThere = typeof bounds === 'string' && stopped !== '1';
     this.isPaused = paused === '1';
     if (typeof bounds !== 'string' || bounds === this.#bounds) return;
@@ -52,8 +53,7 @@ export class WatchedRun {
     this.#started = started.started;
     this.rate = started.rate;
     // What the earlier start had left is not given back to this one.
-    const isBounded = started.bounds.length > 0;
-    this.budget = isBounded ? createWatchedBudget(this.#redis, this.#run, started) : undefined;
+    this.budget = createWatchedBudget(this.#redis, this.#run, started);
   }
 }
 

@@ -79,6 +79,28 @@ describe('--max-calls', () => {
   );
 });
 
+describe('a run over a queue', () => {
+  it.each<[string, number, number, readonly string[]]>([
+    ['in an outage', 503, 0, []],
+    ['at a limit until its calls are used up', 429, 4, ['--max-calls', '62']],
+  ])('counts each call that two workers make %s', async (_, status, code, bounds) => {
+    // Given an API that refuses some calls in the middle of a list, probes included
+    let [answered, refused] = [0, 0];
+    const respond = () => {
+      if (answered < 60 || refused === 12) return void (answered += 1);
+      refused += 1;
+      return { status };
+    };
+    const { api, worker, enrich } = await openStage(120, { latencyMs: 20, respond });
+    await Promise.all([worker('--concurrency', '4'), worker('--concurrency', '4')]);
+    // When two workers look it up
+    const ended = await enrich('--workers', '0', '--json', ...bounds).ended;
+    // Then the run has made as many calls as the API has seen
+    expect(ended.code, ended.stderr).toBe(code);
+    expect(summaryOf(ended).calls).toBe(api.stats().calls);
+  });
+});
+
 describe('--max-calls, where connections end', () => {
   it('counts each request that is made again', async () => {
     // Given a server that answers three requests on a connection, and closes it at the fourth

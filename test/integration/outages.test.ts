@@ -95,8 +95,8 @@ describe('an outage that only the last three rows of a list meet', () => {
 
   it.each(meets)('costs none of them: $name $where', async ({ reply, isQueued }) => {
     const folder = openList(23);
-    const { url } = await openOutage(20, reply);
-    const options = { cwd: folder.path, env: { BRANDFILL_BASE_URL: url } };
+    const api = await openOutage(20, reply);
+    const options = { cwd: folder.path, env: { BRANDFILL_BASE_URL: api.url } };
     // Rows that were retried without a look at the others would be given up at once.
     const flags = ['--concurrency', '4', '--retries', '1'];
     if (isQueued) {
@@ -111,5 +111,6 @@ describe('an outage that only the last three rows of a list meet', () => {
     // Probes are calls, too.
     const answered = Object.values(answers).reduce((sum, count) => sum + count, 0);
     if (!isQueued && reply !== 'reset') expect(answered).toBe(calls);
+    if (reply !== 'reset') expect(calls).toBe(api.stats().calls);
   });
 });

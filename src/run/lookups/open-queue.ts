@@ -100,7 +100,7 @@ async function openSharedQueue(
         rate: rate === 'auto' ? undefined : rate,
         bounds,
         counting: countingOf(job.endpoint),
-        onSpent: (spent) => session.spend(spent),
+        onMade: (made) => session.noteMade(made),
         onUsedUp: (reason) => stopSwitch.stop({ reason }),
         onEarlier: (domains) => {
           const message = `An earlier run of this list did not end and left ${countOf(domains.length, 'lookup')} to workers; this one takes up what they find.`;

@@ -3,6 +3,7 @@ import type { Reply, Stall } from '../../calls/lookup-queue.ts';
 import {
   addCallsOf,
   type CallCounters,
+  type CallsMade,
   createCallCounters,
   createOutcomeCounts,
 } from '../../calls/outcome.ts';
@@ -70,7 +71,7 @@ export class LookupSession {
   /** Calls that outcomes tell of, by any worker. */
   readonly #told = createCallCounters();
   #storeFailure: BrandfillError | undefined;
-  #least = { calls: 0, billedMicros: 0 };
+  #made: CallsMade = createCallCounters();
 
   /** @param due how many domains are to be asked about */
   constructor(api: ApiOfRun, due: number, { rowsOf, startedAtMs, now }: SessionOptions) {
@@ -117,10 +118,10 @@ export class LookupSession {
     const { calls, retries, throttled, billedMicros } = this.#told;
     return {
       ...this.#told,
-      calls: Math.max(Math.round(calls), this.#least.calls),
+      calls: Math.max(Math.round(calls), this.#made.calls),
       retries: Math.round(retries),
-      throttled: Math.round(throttled),
-      billedMicros: Math.max(billedMicros, this.#least.billedMicros),
+      throttled: Math.max(Math.round(throttled), this.#made.throttled),
+      billedMicros: Math.max(billedMicros, this.#made.billedMicros),
     };
   }
 
@@ -215,9 +216,9 @@ export class LookupSession {
     await within(LONGEST_READ_MS, read()).catch(() => {});
   }
 
-  /** Notes what was spent at least, whether an outcome says so or not. */
-  spend(spent: Pick<CallCounters, 'calls' | 'billedMicros'>): void {
-    this.#least = spent;
+  /** Notes the calls that were made at least, whether an outcome tells of them or not. */
+  noteMade(made: CallsMade): void {
+    this.#made = made;
   }
 
   #count(kept: KeptOutcome): void {

@@ -182,6 +182,33 @@ it('it finds out itself that Redis takes nothing more, and that it does again', 
 /** A bound of a hundred calls. */
 const callsOf = (ledger: CallLedger) => ({ field: 'calls', most: 100, each: 1, ledger }) as const;
 
+it('hears of calls that brought no outcome, of one start and not of the next', async () => {
+  // Given a worker whose first call for each domain is answered 429, and has its price
+  const stage = await openStage();
+  const never = new AbortController().signal;
+  stage.worker({
+    handle: async ({ domains, budget }, reply) => {
+      for (const domain of domains) {
+        for (const end of ['release', 'spend', undefined] as const) {
+          const permit = await budget?.acquire(never);
+          if (permit && !('reason' in permit)) permit[end ?? 'release'](end && 5);
+        }
+        await reply([found(domain)]);
+      }
+    },
+  });
+  // When the same run is started twice, and ends
+  for (let start = 0; start < 2; start += 1) {
+    const run = await stage.run();
+    await run.add(thirty);
+    run.queue.end();
+    await expect.poll(() => run.outstanding.size).toBe(0);
+    await run.queue.close();
+    // Then it has heard of what was made for it, and of nothing else
+    expect(run.made).toMatchObject({ calls: 60, throttled: 30, billedMicros: 300 });
+  }
+});
+
 it('workers take no more than the run allows, which its store counts first', async () => {
   // Given a bound of 100 calls
   const stage = await openStage();
@@ -206,7 +233,7 @@ it('workers take no more than the run allows, which its store counts first', asy
   await expect.poll(() => run.usedUp).toContain('max_calls');
   expect(run.collected).toHaveLength(100);
   expect(spentAhead.every((counted, made) => counted > made)).toBe(true);
-  expect(run.spent.calls).toBe(100);
+  expect(run.made.calls).toBe(100);
 });
 
 it.each<[string, boolean, boolean, number]>([
@@ -218,15 +245,19 @@ it.each<[string, boolean, boolean, number]>([
   const store = ledgerOf(100);
   const bounds = { isNamed, bounds: [callsOf(store.ledger)] };
   const first = await stage.run(bounds);
-  await stage.redis.client.hset(runKey('run'), 'calls', 20, 'calls:one', 20);
-  await expect.poll(() => first.spent.calls).toBe(20);
+  await stage.redis.client.hset(runKey('run'), {
+    calls: 20,
+    'calls:one': 20,
+    'made:one': '20 0 0',
+  });
+  await expect.poll(() => first.made.calls).toBe(20);
   if (isLost) await stage.redis.client.flushdb();
   if (!isNamed) await store.ledger.giveBack(store.taken(), { id: 'run', endsAtMs: Infinity });
   const second = await stage.run(bounds);
   const calls = Number(await stage.redis.client.hget(runKey('run'), 'calls'));
   expect(100 - calls).toBeGreaterThanOrEqual(least);
   expect(100 - calls).toBeLessThanOrEqual(isNamed ? 80 : 100);
-  expect(second.spent.calls).toBe(0);
+  expect(second.made.calls).toBe(0);
 });
 
 it('what workers took is known again though Redis is emptied while the run allows more', async () => {
@@ -241,7 +272,11 @@ it('what workers took is known again though Redis is emptied while the run allow
     return await store.ledger.take(...wanted);
   };
   await stage.run({ bounds: [callsOf({ ...store.ledger, take })] });
-  await stage.redis.client.hset(runKey('run'), 'calls', 20, 'calls:one', 20);
+  await stage.redis.client.hset(runKey('run'), {
+    calls: 20,
+    'calls:one': 20,
+    'made:one': '20 0 0',
+  });
   await expect.poll(() => isEmptied).toBe(true);
   await expect
     .poll(() => stage.redis.client.hgetall(runKey('run')))

@@ -3,7 +3,7 @@ import type { Queue } from 'bullmq';
 import { onTestFinished } from 'vitest';
 import { type CallLedger, RUN_WINDOW } from '../../../src/calls/budget.ts';
 import type { Chunk, Reply } from '../../../src/calls/lookup-queue.ts';
-import type { Outcome } from '../../../src/calls/outcome.ts';
+import { type CallsMade, createCallCounters, type Outcome } from '../../../src/calls/outcome.ts';
 import type { OutcomesData } from '../../../src/queue/contract.ts';
 import { streamKey } from '../../../src/queue/names.ts';
 import { openQueue, openQueueServer, type RedisServer } from '../../../src/queue/redis.ts';
@@ -34,7 +34,7 @@ export interface TestRun {
   readonly outstanding: Set<string>;
   /** The domains whose outcomes were collected, in their order. */
   readonly collected: readonly string[];
-  readonly spent: { calls: number; billedMicros: number };
+  readonly made: CallsMade;
   readonly usedUp: readonly string[];
   add(domains: readonly string[]): Promise<void>;
   /** Stops it as Ctrl-C does. */
@@ -112,7 +112,7 @@ export async function openStage(own?: TestRedis): Promise<Stage> {
     run: async (options = {}) => {
       const [outstanding, stopping] = [new Set<string>(), new AbortController()];
       const [collected, usedUp]: [string[], string[]] = [[], []];
-      const spent = { calls: 0, billedMicros: 0 };
+      const made = createCallCounters();
       const opened = await openRunQueue({
         ...shared,
         run: 'run',
@@ -124,7 +124,7 @@ export async function openStage(own?: TestRedis): Promise<Stage> {
         },
         outstanding,
         window: () => 1_000,
-        onSpent: (now) => void Object.assign(spent, now),
+        onMade: (now) => void Object.assign(made, now),
         onUsedUp: (bound) => void usedUp.push(bound),
         onOver: () => {},
         isInterrupted: () => false,
@@ -137,7 +137,7 @@ export async function openStage(own?: TestRedis): Promise<Stage> {
         queue: opened,
         outstanding,
         collected,
-        spent,
+        made,
         usedUp,
         add: async (domains) => {
           for (const domain of domains) outstanding.add(domain);
