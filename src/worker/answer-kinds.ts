@@ -122,6 +122,7 @@ const ALWAYS = 0.97;
 const UNLIKELY = 0.003;
 const UNLIKELY_AT_LAST = 0.05;
 const LEAST_PRIOR = 0.05;
+const SELDOM = 0.02;
 /** And those of several together: each half tells more. */
 const UNLIKELY_TOGETHER = 0.3;
 /** So many that were bettered tell how often it comes by chance, of late: so many good answers. */
@@ -260,6 +261,11 @@ export class AnswerKinds {
     kind.own += 1;
     if (kind.about === 'limit')
       kind.baseShare = Math.max(kind.baseShare, kind.own / kind.totals.tries);
+  }
+
+  /** Whether one domain gets it so many times more by chance alone only seldom. */
+  isUnlikely(kind: AnswerKind, same: number): boolean {
+    return this.#chance(kind) ** same < SELDOM;
   }
 
   /** Whether so many refusals of several together may be for one of them. */

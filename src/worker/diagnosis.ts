@@ -141,7 +141,8 @@ export class Diagnosis {
    * Whether one more call may start. At first only a few go ahead; while all is down, probes alone.
    */
   mayStart(inFlight: number): boolean {
-    if (this.#isInGrace || (this.#state === 'down' && this.#outage.isProbeWanted)) return false;
+    const isDecisive = this.#state === 'down' || this.#likelyStop !== undefined;
+    if (this.#isInGrace || (isDecisive && this.#outage.isProbeWanted)) return false;
     if (this.#withheld.unknown >= MOST_UNKNOWN && inFlight >= FEW) return false;
     return this.#first.mayStart(inFlight);
   }
@@ -493,8 +494,8 @@ export class Diagnosis {
       return { signal: 'none', verdict: 'fail' };
     }
     const isStated = meaning.retryAfterMs !== undefined;
-    // Others were well since it was refused: they tell more of the rate.
-    const isTold = same > 0 && !isStated;
+    // Others were well since it was refused, more often than by chance: they tell more of the rate.
+    const isTold = same > 0 && !isStated && this.#kinds.isUnlikely(kind, same);
     const isLimit = !isTold && this.#limits.refused(kind, isStated);
     // Perhaps only domains are left that are refused for themselves.
     this.#refusals += 1;
@@ -528,18 +529,24 @@ export class Diagnosis {
     this.#countGood(answersBefore);
     if (this.#state === 'down') this.#recover();
     else {
-      const kinds = new Set([...this.#outage.kinds, ...this.#withheld.kinds]);
-      for (const kind of kinds) this.#kinds.probeWell(kind);
-      if (this.#outage.hasFailedProbe) this.#askFailedAgain();
-      this.#outage.probeGood();
+      if (this.#outage.hasFailedProbe) this.#endShortOutage();
+      else this.#endStreak();
       this.#lastBad = undefined;
       this.#releaseDue(answersBefore);
     }
     return 'good';
   }
 
-  /** All may have been down until now. */
-  #askFailedAgain(): void {
+  /** A domain that was found before is well: what came is of domains, or usual. */
+  #endStreak(): void {
+    const kinds = new Set([...this.#outage.kinds, ...this.#withheld.kinds]);
+    for (const kind of kinds) this.#kinds.probeWell(kind);
+    this.#outage.probeGood();
+  }
+
+  /** All may have been down until now: what came tells nothing. */
+  #endShortOutage(): void {
+    this.#outage.clear();
     this.#withheld.release((one) => {
       if (!FAILS.has(one.meaning.kind)) return undefined;
       this.#forget(one);
@@ -621,7 +628,8 @@ export class Diagnosis {
     const isFirst = this.#outage.idleProbes === 0;
     return this.#withheld.some(({ meaning, history: { kind, alike, bad } }) => {
       if (isUncertain(meaning, kind)) return bad > 1;
-      return isFirst && kind.about === 'unknown' && alike > 1;
+      const isOfAll = meaning.kind === 'refused' || meaning.kind === 'not_found';
+      return isFirst && isOfAll && kind.about === 'unknown' && alike > 1;
     });
   }
 
