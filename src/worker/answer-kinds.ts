@@ -190,6 +190,7 @@ export class AnswerKinds {
 
   /** A probe was well while nothing but this kind came: were it by chance, that would be seldom. */
   probeWell(kind: AnswerKind): void {
+    if (kind.about === 'chance') return;
     kind.evidence -= Math.log(1 - Math.min(0.95, this.#chance(kind)));
     this.#decide(kind);
   }

@@ -540,7 +540,9 @@ export class Diagnosis {
   /** A domain that was found before is well: what came is of domains, or usual. */
   #endStreak(): void {
     const kinds = new Set([...this.#outage.kinds, ...this.#withheld.kinds]);
-    for (const kind of kinds) this.#kinds.probeWell(kind);
+    // Those that are asked for again and again would be well as often by chance.
+    const isFirst = this.#state === 'suspected' || this.#outage.idleProbes <= 1;
+    for (const kind of isFirst ? kinds : []) this.#kinds.probeWell(kind);
     this.#outage.probeGood();
   }
 

@@ -121,6 +121,14 @@ describe('asking again tells whom an answer is about', () => {
     expect(kind.about).toBe('own');
   });
 
+  it('probes that are well show nothing of what comes by chance', () => {
+    const { kinds, kind } = given(forbidden(), 4);
+    askAgain(kinds, kind, 4, true);
+    askAgain(kinds, kind, 12, false);
+    for (let probe = 0; probe < 50; probe += 1) kinds.probeWell(kind);
+    expect(kind.about).toBe('chance');
+  });
+
   it('what was chance is the domains’ own once more of them get the same again', () => {
     const { kinds, kind } = given(forbidden(), 10);
     askAgain(kinds, kind, 40, false);
