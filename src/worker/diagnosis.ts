@@ -184,7 +184,7 @@ export class Diagnosis {
     if (kind === 'redirect') {
       // What its lookup gets there comes ahead of new ones.
       this.#historyOf(subject, this.#kinds.of(meaning));
-      this.#first.redirected(call);
+      this.#first.redirected();
       return BELIEVED;
     }
     if ((kind === 'refused' && meaning.isSure) || (kind === 'quota' && !meaning.retryAfterMs)) {
@@ -539,10 +539,11 @@ export class Diagnosis {
 
   /** A domain that was found before is well: what came is of domains, or usual. */
   #endStreak(): void {
-    const kinds = new Set([...this.#outage.kinds, ...this.#withheld.kinds]);
     // Those that are asked for again and again would be well as often by chance.
-    const isFirst = this.#state === 'suspected' || this.#outage.idleProbes <= 1;
-    for (const kind of isFirst ? kinds : []) this.#kinds.probeWell(kind);
+    if (this.#state === 'suspected' || this.#outage.idleProbes <= 1) {
+      const kinds = new Set([...this.#outage.kinds, ...this.#withheld.kinds]);
+      for (const kind of kinds) this.#kinds.probeWell(kind);
+    }
     this.#outage.probeGood();
   }
 

@@ -33,7 +33,8 @@ export class FirstCalls {
   readonly #calls = new Map<AnswerKind, Set<object>>();
   readonly #meanings = new Map<AnswerKind, Meaning>();
   readonly #all = new Set<object>();
-  readonly #redirected = new Set<object>();
+  /** Calls whose answers are elsewhere. */
+  #redirected = 0;
   /** The first records, without what differs from call to call. */
   readonly #records = new Set<string>();
   readonly #found = new Set<object>();
@@ -56,13 +57,13 @@ export class FirstCalls {
   }
 
   mayStart(inFlight: number): boolean {
-    const begun = inFlight + this.#all.size + this.#redirected.size;
+    const begun = inFlight + this.#all.size + this.#redirected;
     return this.isOver || inFlight === 0 || begun < Math.max(this.#first, MANY);
   }
 
   /** Notes a call whose answer is elsewhere, which is asked for next. */
-  redirected(call: object): void {
-    this.#redirected.add(call);
+  redirected(): void {
+    this.#redirected += 1;
   }
 
   /**
