@@ -95,6 +95,7 @@ export class OutageWatch {
 
   /** A domain that may be asked about later. */
   found(domain: string, record: string): void {
+    if (this.#found.some((one) => one.domain === domain)) return;
     if (this.#found.length >= MOST_FOUND) this.#found.shift();
     this.#found.push({ domain, record });
   }

@@ -75,3 +75,15 @@ it('what came while all was down is not what usually comes', () => {
   watch.good();
   expect(kinds.usual()).toBeLessThan(0.01);
 });
+
+it('asks about one domain after the other, however often others tell of the same', () => {
+  const watch = new OutageWatch(new AnswerKinds());
+  for (const domain of ['one.example', 'two.example']) watch.found(domain, '');
+  for (let time = 0; time < 20; time += 1) watch.found('two.example', '');
+  const asked = [1, 2, 3, 4].map(() => {
+    const domain = watch.nextProbe?.domain;
+    watch.moveOn();
+    return domain;
+  });
+  expect(asked).toEqual(['one.example', 'two.example', 'one.example', 'two.example']);
+});
