@@ -183,6 +183,7 @@ describe.skipIf(chromium === undefined)('in a browser', () => {
     const { page } = await openApp();
     await giveList(page, api.url, 'list.csv', Buffer.from(listOf(domains(3))));
     await press(page, 'Go on to the columns');
+    await page.getByText('That is three calls; they are not paid for again').waitFor();
     await press(page, 'Ask about three companies');
     await page.locator('.note').getByText('Calls were made without a credential').waitFor();
     await page.getByRole('button', { name: 'Ask about three companies' }).waitFor();

@@ -112,9 +112,9 @@ function Troubles({ of: { domains, problem } }: { readonly of: Samples }): JSX.E
 
 function priceOf({ connection }: AppState): string {
   if (connection?.isRehearsal) return 'Free: this is a rehearsal.';
-  const { unit, price } = connection ?? {};
+  const { unit, price = '' } = connection ?? {};
   const billed = unit === undefined ? '' : `, billed in ${unit}`;
-  const money = price === undefined ? '' : ` at ${price} each`;
+  const money = price === '' ? '' : ` at ${price} each`;
   return `That is three calls${billed}${money}; they are not paid for again in the run.`;
 }
 
