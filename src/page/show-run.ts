@@ -1,7 +1,10 @@
+import { extname } from 'node:path';
+import { type OutputFile, openOutputFile } from '../collector/output/output-file.ts';
 import { describeError, EXIT, exitCodeOfError, type OnNotice } from '../common/errors.ts';
+import type { FileAccess } from '../common/files.ts';
 import { type Closable, createCloser, SHUTDOWN_TIMEOUT_MS, within } from '../common/lifetime.ts';
 import { createRunControl, type RunControl } from '../common/run-control.ts';
-import { toCleanJson } from '../common/secrets.ts';
+import { redactDeep, toCleanJson, withoutSecrets } from '../common/secrets.ts';
 import { apisOf, type Job, nameApi } from '../profile/job.ts';
 import type { RanTo } from '../run/enrich.ts';
 import type { RunContext } from '../run/run-context.ts';
@@ -9,7 +12,6 @@ import type { Metrics } from '../watch/metrics.ts';
 import { type RunRecorder, recordRun } from '../watch/record-run.ts';
 import { type RunAction, type RunView, viewInWords } from '../watch/run-view.ts';
 import { applyAction, showOwnRun } from './board.ts';
-import { ReportFiles } from './report-files.ts';
 
 /** The surroundings of a run that is part of a larger process. */
 export interface RunSurroundings {
@@ -200,4 +202,63 @@ async function announce(
   } catch {
     return undefined;
   }
+}
+
+/**
+ * The files of a report: `run.json` is the picture of the run, `run.html` the page with it inside.
+ */
+class ReportFiles implements Closable {
+  readonly #paths: readonly string[];
+  readonly #onFailed: (error: unknown) => void;
+  #opened: { readonly path: string; readonly file: OutputFile }[] | undefined;
+
+  /** @param onFailed called with the reason why a file is missing */
+  constructor(paths: readonly string[], onFailed: (error: unknown) => void) {
+    this.#paths = paths;
+    this.#onFailed = onFailed;
+  }
+
+  /**
+   * Opens the files before any call is made, so that a folder that cannot be written costs nothing.
+   *
+   * @param from the lists that the run reads: a report is never more open than they are
+   * @throws BrandfillError `UNWRITABLE_OUTPUT`
+   */
+  async open(from: readonly FileAccess[]): Promise<void> {
+    this.#opened = [];
+    for (const path of this.#paths)
+      this.#opened.push({ path, file: await openOutputFile(path, from) });
+  }
+
+  /**
+   * Writes each file and moves it into its place. A file that cannot be written does not keep the
+   * others from being written.
+   *
+   * @returns the files that are in their places
+   */
+  async write(view: RunView): Promise<string[]> {
+    const written: string[] = [];
+    const orFailed = (work: () => Promise<void>): Promise<void> => work().catch(this.#onFailed);
+    if (!this.#opened) await orFailed(() => this.open([]));
+    for (const { path, file } of this.#opened ?? []) {
+      await orFailed(async () => {
+        await file.write(await textOf(redactDeep(view, withoutSecrets), path));
+        await file.finish();
+        await file.commit();
+        written.push(path);
+      });
+    }
+    return written;
+  }
+
+  /** Closes the files. Those that were not written leave their places as they were. */
+  async close(): Promise<void> {
+    for (const { file } of this.#opened ?? []) await file.discard();
+  }
+}
+
+async function textOf(view: RunView, path: string): Promise<string> {
+  if (extname(path).toLowerCase() === '.json') return `${JSON.stringify(view, null, 2)}\n`;
+  const { readAssets, reportPage } = await import('./assets.ts');
+  return await reportPage(view, await readAssets());
 }

@@ -21,7 +21,7 @@ import { type SpoolOptions, spool } from './spool.ts';
 //     ├─ no text ──▶ xlsx/open-workbook.ts ──▶ XlsxList
 //     └─ UTF-8 (encoding.ts) ──▶ csv/csv.ts or jsonl.ts
 //
-//   the header, and where the list ends   columns/table.ts, of sheets xlsx/list-finder.ts
+//   the header, and where the list ends   columns/table.ts, of sheets xlsx/open-workbook.ts
 //   the column of the domain              columns/domain-column.ts, its name and its cells
 //   the domain in a cell                  domain/domain.ts
 //   how it is written again               csv/csv-writer.ts, jsonl.ts, xlsx/workbook-writer.ts

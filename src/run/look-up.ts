@@ -1,7 +1,11 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { isDueAt } from '../collector/asked-apis.ts';
+import type { Plan } from '../collector/first-reading.ts';
 import { type Order, readOrder } from '../collector/produce.ts';
 import { viewOf } from '../collector/row-index.ts';
+import { refusal } from '../common/errors.ts';
 import { unlessAborted } from '../common/lifetime.ts';
+import type { Job } from '../profile/job.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 import type { ApiOfRun } from './apis.ts';
 import {
@@ -18,7 +22,7 @@ import { startReportingProgress } from './lookups/progress.ts';
 import { LookupSession } from './lookups/session.ts';
 import type { OpenedList } from './open.ts';
 import { type PlannedList, readLeftOfAll } from './plan.ts';
-import { assertCallsArePossible, withinLimits } from './process-limits.ts';
+import type { RunContext } from './run-context.ts';
 
 /** What the lookups of a run came to. */
 export type LookedUp = Awaited<ReturnType<typeof makeLookups>>;
@@ -207,4 +211,51 @@ function throwIfNothingAsked(
   if (context.isTrial || job.settings.queue !== undefined) return;
   if (totals.stopped?.reason === 'interrupted' && ended.calls === 0)
     context.signal.throwIfAborted();
+}
+
+/** Of what every JavaScript has, this much is used here. */
+declare const WebAssembly: {
+  readonly Memory: new (size: { readonly initial: number }) => object;
+};
+
+/** Descriptors that are needed beside connections to the API: files, Redis, viewers, names. */
+const RESERVED = 40;
+
+/** A job with no more calls at once than this process may have connections, which is said. */
+function withinLimits(job: Job, { onEvent }: Pick<RunContext, 'onEvent'>): Job {
+  const { settings } = job;
+  const most = mostConnections();
+  if (most === undefined || most >= settings.concurrency) return job;
+  const message = `This process may open few files and connections (ulimit -n): at most ${most} calls go out at once, not ${settings.concurrency}.`;
+  onEvent({ type: 'notice', message });
+  return { ...job, settings: { ...settings, concurrency: most } };
+}
+
+/** Undefined where it is not known, outside of Linux. */
+function mostConnections(): number | undefined {
+  try {
+    const limits = readFileSync('/proc/self/limits', 'utf8');
+    const [, most] = /^Max open files +(\d+)/m.exec(limits) ?? [];
+    if (most === undefined) return undefined;
+    return Math.max(1, Number(most) - readdirSync('/proc/self/fd').length - RESERVED);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The HTTP client is in part WebAssembly, whose memory is reserved in large pieces.
+ *
+ * @throws BrandfillError `INVALID_SETTING` where this process may not reserve so much
+ */
+function assertCallsArePossible({ lookups }: Pick<Plan, 'lookups'>): void {
+  if (lookups === 0) return;
+  try {
+    Reflect.construct(WebAssembly.Memory, [{ initial: 1 }]);
+  } catch (error) {
+    throw refusal(
+      'Cannot make calls: this process may reserve too little address space; raise that limit (ulimit -v unlimited), or bound its memory in another way.',
+      error,
+    );
+  }
 }

@@ -1,9 +1,10 @@
 import { hasValues, type JoinedRow } from '../collector/joined-row.ts';
 import type { OutputColumns } from '../collector/output/output-columns.ts';
+import { sentenceOn } from '../common/reasons.ts';
 import { shortenTo } from '../common/text.ts';
 import { isFilled, type RowColumn, type RowFormat } from '../rows/row-format.ts';
-import { adviseOn } from './reasons.ts';
 import type { RunReason, RunView } from './run-view.ts';
+import { STATUSES, type StatusName, upperFirst } from './words.ts';
 
 export type RowRecorder = ReturnType<typeof createRowRecorder>;
 
@@ -79,3 +80,23 @@ function withoutParticulars(said: string, domain: string): string {
 
 /** Long numbers, hexadecimal numbers and UUIDs, where they have a digit. */
 const IDENTIFIER = /\b[\da-f]{6,}(?:-[\da-f]{4,})*\b/gi;
+
+/** What the outcome of a row means, and what to do about it, in a sentence or two. */
+export function adviseOn({ status, reason, httpStatus = 0 }: Reasoned): string {
+  if (status === 'pending') return 'The API is still finding out: the next run asks again.';
+  const means = sentenceOn(reason);
+  if (status !== 'failed' && status !== 'stale') {
+    return means ?? upperFirst(`${STATUSES[status].means}.`);
+  }
+  const unknown =
+    httpStatus >= 500 ? 'The API had a fault of its own each time.' : 'No usable answer came.';
+  const kept = status === 'stale' ? ' These rows keep an older answer.' : '';
+  return `${means ?? unknown} The next run tries again.${kept}`;
+}
+
+/** The part of an outcome that says why. */
+interface Reasoned {
+  readonly status: StatusName;
+  readonly reason: string;
+  readonly httpStatus?: number | undefined;
+}

@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { guardFormula } from '../../src/rows/csv/formula.ts';
+import { guardFormula } from '../../src/rows/csv/csv-writer.ts';
 import { openText, scanAll, sourceOf } from './sources.ts';
 
 const SEED = Number(process.env['BRANDFILL_TEST_SEED'] ?? Date.now() % 2 ** 31);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { guardFormula } from '../../src/rows/csv/formula.ts';
+import { guardFormula } from '../../src/rows/csv/csv-writer.ts';
 import { openText, scanAll, sourceOf } from './sources.ts';
 
 const LIST = 'Name;Web\nAcme;acme.com\n"B;C";bolt.com\n';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createSpeed } from '../../src/watch/over-time.ts';
+import { createSpeed } from '../../src/watch/record-run.ts';
 import type { Span, Wait } from '../../src/watch/run-view.ts';
 
 /** The speed after so many calls, one for each lookup, until then. */

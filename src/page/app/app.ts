@@ -22,9 +22,8 @@ import {
   settingsOf,
 } from './connections.ts';
 import type { AppFolder } from './folder.ts';
-import type { Library } from './library.ts';
 import { fieldsRequest, openLists } from './lists.ts';
-import { createPreviews } from './previews.ts';
+import { createPreviews, type Library } from './previews.ts';
 import { readingRequest } from './read-list.ts';
 import { openRuns, runRequest } from './runs.ts';
 import { onPage } from './words.ts';

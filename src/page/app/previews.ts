@@ -1,11 +1,15 @@
 import { domainToUnicode } from 'node:url';
+import type { Plan } from '../../collector/first-reading.ts';
 import { shortenTo } from '../../common/text.ts';
+import type { Job } from '../../profile/job.ts';
 import { textOfCell } from '../../rows/csv/csv-writer.ts';
+import type { CallerOptions } from '../../run/run-context.ts';
 import type { Tried } from '../../run/trial.ts';
 import { describeStop } from '../../watch/describe.ts';
-import { adviseOn } from '../../watch/reasons.ts';
+import { adviseOn } from '../../watch/row-reasons.ts';
+import type { RunView } from '../../watch/run-view.ts';
+import type { RunSurroundings } from '../show-run.ts';
 import { type Connections, type Env, jobOnPage } from './connections.ts';
-import type { Library } from './library.ts';
 import type { Lists, ListView } from './lists.ts';
 import { readFirst, withList } from './read-list.ts';
 import { onPage } from './words.ts';
@@ -124,4 +128,23 @@ function firstColumns({ columns: own, column }: ListView, all: readonly string[]
   const found = LOOKED_FOR.flatMap((end) => added.find((at) => end.test(all[at] ?? '')) ?? []);
   const learned = found.length > 1 ? found : added.slice(0, MOST_FIRST);
   return [...new Set([...known, ...learned, ...status.slice(0, 1)])];
+}
+
+/**
+ * What the app uses of the library, which shows its runs on this page and so lies above it: whoever
+ * opens the app passes it.
+ */
+export interface Library {
+  planJob(input: string, job: Job, caller: CallerOptions): Promise<Plan>;
+  sampleJob(
+    input: string,
+    job: Job,
+    caller: CallerOptions,
+  ): Promise<{ readonly tried: readonly Tried[]; readonly view: RunView }>;
+  enrichJob(
+    input: string,
+    job: Job,
+    caller: CallerOptions,
+    around: RunSurroundings,
+  ): Promise<RunView>;
 }

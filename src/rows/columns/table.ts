@@ -1,5 +1,5 @@
+import { isNothing } from '../domain/address.ts';
 import { normalizeDomain } from '../domain/domain.ts';
-import { isNothing } from '../domain/pieces.ts';
 import type { RowColumn, ScannedRow } from '../row-format.ts';
 import { meaningOfName } from './column-name.ts';
 import { shorten } from './names.ts';

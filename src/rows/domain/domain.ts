@@ -3,12 +3,15 @@ import { parse } from 'tldts';
 import { meaningOfName } from '../columns/column-name.ts';
 import {
   type Address,
+  bareText,
   type InvalidDomain,
   type InvalidReason,
   invalidDomain,
+  isExplicit,
+  isNothing,
+  piecesOf,
   readAddress,
 } from './address.ts';
-import { bareText, isExplicit, isNothing, piecesOf } from './pieces.ts';
 import { findSharedPage, isFreeMail } from './shared-hosts.ts';
 
 export type { InvalidDomain };

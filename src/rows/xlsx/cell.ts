@@ -1,5 +1,5 @@
+import { isNothing } from '../domain/address.ts';
 import { normalizeDomain } from '../domain/domain.ts';
-import { isNothing } from '../domain/pieces.ts';
 import { type CellStyle, dateText } from './styles.ts';
 
 /**

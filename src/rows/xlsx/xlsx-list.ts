@@ -1,8 +1,7 @@
 import { countOf } from '../../common/format.ts';
 import { objectOf, shorten } from '../columns/names.ts';
 import { createBelow } from '../columns/table.ts';
-import { createCellsWriter, textOfCell } from '../csv/csv-writer.ts';
-import { guardFormula } from '../csv/formula.ts';
+import { createCellsWriter, guardFormula, textOfCell } from '../csv/csv-writer.ts';
 import { LIST_FORMATS } from '../list-formats.ts';
 import type {
   BinaryOutput,

@@ -3,8 +3,7 @@ import fastq from 'fastq';
 import { findJsonObject, type JsonObject } from '../../brand/json-object.ts';
 import { aboutOf } from '../../common/reasons.ts';
 import type { LogoNote, LogoNotes, SavedLogo } from '../../store/notes.ts';
-import { type Fetched, PER_HOST, type PictureFetcher } from './fetch-picture.ts';
-import { findLogoUrl } from './logo-url.ts';
+import { type Fetched, findLogoUrl, PER_HOST, type PictureFetcher } from './fetch-picture.ts';
 import type { PictureFolder } from './picture-folder.ts';
 
 export interface SaveLogosOptions extends Circumstances {

@@ -4,10 +4,10 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   createPictureFetcher,
   type Fetched,
+  findLogoUrl,
   isPublicAddress,
   type PictureFetcherOptions,
 } from '../../../src/run/logos/fetch-picture.ts';
-import { findLogoUrl } from '../../../src/run/logos/logo-url.ts';
 import { UNKNOWN_HOST, useHttpServer, useTcpServer } from '../../support/servers.ts';
 import { GIF, PLAIN_SVG, PNG } from './pictures.ts';
 

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { isUsable } from '../../src/store/check-file.ts';
+import { isUsable } from '../../src/store/store-files.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 
 /** A module in the place of LMDB, whose tables have one entry. */
