@@ -1,6 +1,7 @@
 import { type InnerList, type Item, parseDictionary, parseList, Token } from 'structured-headers';
 import { type LimitHints, LONGEST_STATED_MS } from '../calls/rate.ts';
 import { HOUR_MS } from '../common/format.ts';
+import { isJsonObject } from './json-object.ts';
 import type { ResponseHeaders } from './transport.ts';
 
 // What an answer says on when and how often to call. What is stated is believed as a wait; whatever
@@ -120,8 +121,7 @@ export function plainName(name: string): string {
 }
 
 function membersOf(value: unknown): readonly (readonly [string, unknown])[] {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isObject ? Object.entries(value).slice(0, MOST_MEMBERS) : [];
+  return isJsonObject(value) ? Object.entries(value).slice(0, MOST_MEMBERS) : [];
 }
 
 /** A refusal has few. */

@@ -29,19 +29,6 @@ export function parseAllowedHost(text: string): AllowedHost {
   );
 }
 
-/** Whether a host is one of the allowed ones. */
-export function isAllowed(
-  hosts: readonly AllowedHost[],
-  { hostname, port }: { readonly hostname: string; readonly port: number },
-): boolean {
-  return hosts.some((host) => host.hostname === hostname && (host.port ?? port) === port);
-}
-
-/** The port that a URL leads to. */
-export function portOf({ protocol, port }: Pick<URL, 'protocol' | 'port'>): number {
-  return port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
-}
-
 /**
  * Parses a URL of http or https; undefined for any other text.
  *

@@ -3,6 +3,7 @@ import { CronExpressionParser } from 'cron-parser';
 import type { Document, Pair } from 'yaml';
 import { z } from 'zod';
 import { isCredentialName } from '../brand/credential.ts';
+import { isJsonObject } from '../brand/json-object.ts';
 import { endSentence, refusal } from '../common/errors.ts';
 import { keepCredentialName, keepSecret } from '../common/secrets.ts';
 import { isTimezone, localTime } from '../common/text.ts';
@@ -81,7 +82,7 @@ export function readJobFile(file: string, context: JobFileContext): JobFile {
 export function parseJobFile(file: string, text: string, { env, now }: JobFileContext) {
   const yaml = readYaml(file, text, (doc, noteAt) => fillIn(doc, env, noteAt));
   const content = yaml.value as Readonly<Record<string, unknown>> | null | undefined;
-  const isMap = isMapping(content);
+  const isMap = isJsonObject(content);
   if (!isMap && yaml.problem() === undefined) {
     yaml.note(
       [],
@@ -117,7 +118,7 @@ export function parseJobFile(file: string, text: string, { env, now }: JobFileCo
       const { isPath } = metaOf(declared ?? z.unknown());
       const toPath = (one: unknown, at: number): unknown => {
         if (typeof one === 'string') return isPath?.(one) ? pathOf(key, one) : one;
-        return key === 'sources' && isMapping(one) ? readValues(one, [key, at]) : one;
+        return key === 'sources' && isJsonObject(one) ? readValues(one, [key, at]) : one;
       };
       read[key] = Array.isArray(value) ? value.map(toPath) : toPath(value, 0);
     }
@@ -140,10 +141,6 @@ export function parseJobFile(file: string, text: string, { env, now }: JobFileCo
     /** All its mistakes. */
     error: problem === undefined ? undefined : refusal(endSentence(`Cannot use ${problem}`)),
   };
-}
-
-function isMapping(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Fills variables into the texts of a file. Numbers become the texts that were written. */

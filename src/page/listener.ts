@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createAdaptorServer } from '@hono/node-server';
 import { Hono, type MiddlewareHandler } from 'hono';
 import { HTTPException } from 'hono/http-exception';
-import { type AllowedHost, formatHost, isAllowed, portOf } from '../common/addresses.ts';
+import { type AllowedHost, formatHost } from '../common/addresses.ts';
 import { describeSystemError, refusal, systemErrorCode } from '../common/errors.ts';
 import { inTime, NoAnswerError } from '../common/lifetime.ts';
 import type { ListenAddress } from '../options/kinds.ts';
@@ -144,7 +144,8 @@ export function isKnownHost(host: string, allowed: readonly AllowedHost[] = []):
   if (url.host !== host.toLowerCase().replace(/:80$/, '')) return false; // a path, a user, 127.1
   const { hostname } = url;
   if (hostname === 'localhost' || isIP(hostname.replaceAll(/^\[|\]$/g, '')) > 0) return true;
-  return isAllowed(allowed, { hostname, port: portOf(url) });
+  const port = Number(url.port || 80);
+  return allowed.some((one) => one.hostname === hostname && (one.port ?? port) === port);
 }
 
 /** Refuses requests under a name that is not known. */

@@ -12,10 +12,9 @@ import type { ListInput } from '../rows/open-list.ts';
 import { sizeOnDisk } from '../store/store-files.ts';
 import type { FoundOut } from '../watch/findings.ts';
 import type { RunView } from '../watch/run-view.ts';
-import { openApis } from './apis.ts';
 import { type JoinedRows, joinRows } from './join.ts';
 import { forgetAll, type LookedUp, makeLookups } from './look-up.ts';
-import { type OpenedList, open } from './open.ts';
+import { type OpenedList, open, openApis } from './open.ts';
 import { type PlannedList, plan } from './plan.ts';
 import { notify, type RunContext } from './run-context.ts';
 

@@ -17,9 +17,8 @@ import type { ListInput } from '../rows/open-list.ts';
 import type { RowColumn } from '../rows/row-format.ts';
 import type { OutcomeStore } from '../store/store.ts';
 import { readLearned } from '../worker/pace-memory.ts';
-import { type ApiOfRun, type ApisOfRun, openApis } from './apis.ts';
 import { callsTaken, isNamed, readLeft } from './bounds.ts';
-import { type OpenedList, open } from './open.ts';
+import { type ApiOfRun, type ApisOfRun, type OpenedList, open, openApis } from './open.ts';
 import { notify, type RunContext } from './run-context.ts';
 
 /** A list that was read once. */

@@ -11,11 +11,10 @@ import { describeWhen } from '../profile/rules.ts';
 import { wordOf } from '../profile/samples.ts';
 import type { ListInput } from '../rows/open-list.ts';
 import { type Stop, stopForWait } from '../worker/stop-switch.ts';
-import { openApis } from './apis.ts';
 import { ranTo } from './enrich.ts';
 import { type JoinedRows, joinRows } from './join.ts';
 import { makeLookups } from './look-up.ts';
-import { open } from './open.ts';
+import { open, openApis } from './open.ts';
 import { type PlannedList, plan as planOf } from './plan.ts';
 import type { RunContext } from './run-context.ts';
 

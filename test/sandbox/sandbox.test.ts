@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { SandboxAuth } from '../../src/sandbox/auth.ts';
 import { createBrandAnswer, hashText } from '../../src/sandbox/brand-answer.ts';
-import { latencyOf } from '../../src/sandbox/brand-endpoint.ts';
 import type { SandboxOptions, SandboxReply } from '../../src/sandbox/options.ts';
-import { findLogo, type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
+import { findLogo, latencyOf, type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
 import { openApi } from '../integration/support/api.ts';
 import { domains as createDomains } from '../integration/support/folder.ts';
 

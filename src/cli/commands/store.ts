@@ -15,7 +15,7 @@ import { STORE_OPTIONS } from '../../options/options.ts';
 import { normalizeDomain } from '../../rows/domain/domain.ts';
 import { linesOf } from '../../rows/source.ts';
 import { openDatabase, type StoreDatabase } from '../../store/database.ts';
-import { orDamage } from '../../store/failures.ts';
+import { orDamage, refusal as unusable } from '../../store/failures.ts';
 import { isStoreIn } from '../../store/store-files.ts';
 import {
   type ApiStats,
@@ -45,12 +45,8 @@ async function withStore<R>(
   work: (database: StoreDatabase) => R | Promise<R>,
   mayMake = false,
 ): Promise<R> {
-  if (!mayMake && !isStoreIn(folder)) {
-    throw new BrandfillError(
-      'UNUSABLE_STORE',
-      `Cannot open the store ${folder}: there is none; name its folder with --store.`,
-    );
-  }
+  if (!mayMake && !isStoreIn(folder))
+    throw unusable(folder, 'there is none', 'name its folder with --store');
   const database = await openDatabase(folder, { needsRoom: mayMake });
   try {
     return await work(database);

@@ -15,7 +15,6 @@ import type { SharedPace } from '../../worker/redis-pace.ts';
 import { createHelperSwitch } from '../../worker/stop-switch.ts';
 import type { Worker } from '../../worker/worker.ts';
 import { watchApi } from '../api-watch.ts';
-import type { ApiOfRun } from '../apis.ts';
 import {
   countingOf,
   createBudgets,
@@ -25,6 +24,7 @@ import {
   runIdOf,
 } from '../bounds.ts';
 import { type LocalWorker, openLocalWorker } from '../local-worker.ts';
+import type { ApiOfRun } from '../open.ts';
 import { notify } from '../run-context.ts';
 import type { LookupSession } from './session.ts';
 

@@ -19,9 +19,8 @@ import type { RunView } from '../../watch/run-view.ts';
 import { systemClock } from '../../worker/clock.ts';
 import type { Limit, PaceDescription } from '../../worker/pace-memory.ts';
 import { createStopSwitch, type Stop } from '../../worker/stop-switch.ts';
-import type { ApiOfRun } from '../apis.ts';
 import type { LocalWorker } from '../local-worker.ts';
-import type { OpenedList } from '../open.ts';
+import type { ApiOfRun, OpenedList } from '../open.ts';
 import { notify } from '../run-context.ts';
 
 export interface SessionOptions extends Pick<OpenedList, 'startedAtMs' | 'now'> {
