@@ -364,8 +364,6 @@ const URL_START = /^(?:https?:[\\/]|www\.)/i;
  * A target in a path, as of archives, and in Proofpoint's links: `/v3/__https://acme.com__;!!…`.
  */
 const IN_PATH = /[\\/](?:__)?(https?:[\\/].*?)(?:__(?:;.*)?)?$/i;
-/** Proofpoint's older links: `u=https-3A__acme.com_about`. */
-const DASHED = /^https?-3A_/i;
 
 /** The addresses in a link: parameters that are URLs, and one in its path. */
 function targetsIn(behind: string, parameter: string | undefined): readonly string[] {
@@ -382,7 +380,7 @@ function targetsIn(behind: string, parameter: string | undefined): readonly stri
 }
 
 function decode(text: string): string {
-  let plain = DASHED.test(text) ? text.replaceAll('_', '/').replaceAll('-', '%') : text;
+  let plain = text;
   // No further than to a URL: what is encoded in it is its own.
   for (let times = 0; times < 3 && plain.includes('%') && !URL_START.test(plain); times += 1) {
     try {

@@ -146,7 +146,6 @@ example.com < https://l.facebook.com/l.php?u=https%253A%252F%252Fexample.com
 example.com < https://nam02.safelinks.protection.outlook.com/?url=http%3A%2F%2Fwww.example.com%2F&data=05
 example.com < https://urldefense.com/v3/__https://www.example.com/about__;!!abc$
 example.com < https://urldefense.us/v3/__https://www.example.com__;!!abc$
-example.com < https://urldefense.proofpoint.com/v2/url?u=https-3A__www.example.com_about&d=DwMF
 example.com < https://web.archive.org/web/20200101/http://www.example.com:80/
 # an address in a link of a host that is not known to lead elsewhere is not where it leads
 example.com < https://example.com/tracking?carrier=https://www.example.org/x ¦ https://example.com/redirect?u=https://b.org
@@ -161,7 +160,7 @@ example.com < https://example.com/tracking?carrier=https://www.example.org/x ¦ 
 !shared_host < https://app.hubspot.com/contacts/1 ¦ https://share.google/abc ¦ https://web.archive.org/web/2020*/acme
 # a link whose target does not stand in it, is no domain, or is such a page too, is shared
 !shared_host < https://acme.us1.list-manage.com/track/click?u=abc&id=1 ¦ https://l.facebook.com/l.php?u=https%3A%2F%2F192.0.2.1
-!shared_host < https://l.facebook.com/l.php?u=https%3A%2F%2Fbit.ly%2Fabc
+!shared_host < https://l.facebook.com/l.php?u=https%3A%2F%2Fbit.ly%2Fabc ¦ https://urldefense.proofpoint.com/v2/url?u=https-3A__acme.com_about
 # a front page, a page of its own, and another host are not shared
 linkedin.com < linkedin.com
 facebook.com < https://www.facebook.com/ ¦ https://www.facebook.com/acme, facebook.com
