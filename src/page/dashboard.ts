@@ -1,8 +1,7 @@
 import { Hono } from 'hono';
-import { HTTPException } from 'hono/http-exception';
 import { z } from 'zod';
 import type { AllowedHost } from '../common/addresses.ts';
-import { type Access, createAccess, takes } from './access.ts';
+import { type Access, createAccess, refused, takes } from './access.ts';
 import { loginPage, NOT_BUILT, readAssets } from './assets.ts';
 import type { BoardSource } from './board.ts';
 import { createHub } from './hub.ts';
@@ -76,7 +75,7 @@ const VERDICTS = {
 export function boardApi({ ask, takeFailedAgain }: Omit<BoardSource, 'read'>) {
   const action = z.object({ action: z.enum(['pause', 'resume', 'stop']) });
   const refuse = (refusal = ''): void => {
-    if (refusal !== '') throw new HTTPException(409, { message: refusal });
+    if (refusal !== '') throw refused(409, refusal);
   };
   return new Hono()
     .post('/runs/:id/ask', takes(action), async (context) => {

@@ -53,7 +53,11 @@ export function showQueue(redis: RedisServer): BoardSource {
       workers,
       queues: queues.filter(({ queue, jobs, uncollected, isPaused }) => {
         const isServed = workers.some((worker) => worker.queue === queue);
-        return isServed || isPaused || uncollected + sum(Object.values(jobs)) > 0;
+        return (
+          isServed ||
+          isPaused ||
+          Object.values(jobs).reduce((sum, count) => sum + count, uncollected) > 0
+        );
       }),
       schedules,
       trouble:
@@ -115,10 +119,6 @@ function inOrder(one: RunView, other: RunView): number {
   if (over !== 0) return over;
   const timeOf = ({ endedAt, startedAt }: RunView): string => endedAt ?? startedAt;
   return timeOf(other).localeCompare(timeOf(one));
-}
-
-function sum(counts: readonly number[]): number {
-  return counts.reduce((all, count) => all + count, 0);
 }
 
 /** @param json from a process that may be of another version */

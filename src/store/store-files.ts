@@ -188,7 +188,7 @@ const CRASH = /^SIG(?:BUS|SEGV|ABRT|ILL|TRAP)$/;
  */
 export async function isUsable(
   folder: string,
-  { signal, longestMs, lmdb = pathOfLmdb() }: TrialOptions = {},
+  { signal, longestMs, lmdb = createRequire(import.meta.url).resolve('lmdb') }: TrialOptions = {},
 ): Promise<boolean> {
   const args = ['--input-type=commonjs', '-e', REHEARSE, lmdb, folder];
   const timeout = longestMs ?? 30_000 + Math.ceil(statSync(join(folder, 'data.mdb')).size / 5_000);
@@ -202,8 +202,4 @@ export async function isUsable(
   const { code, signal: by } = ended;
   if (code === 3 || CRASH.test(by ?? '')) return false;
   throw new Error(`trying its file data.mdb was ended (${by ?? code})`);
-}
-
-function pathOfLmdb(): string {
-  return createRequire(import.meta.url).resolve('lmdb');
 }

@@ -3,7 +3,7 @@ import { isDone } from '../common/errors.ts';
 import { within } from '../common/lifetime.ts';
 import type { QueueReading, ReadQueues } from '../queue/board.ts';
 import type { ScheduledJob } from '../queue/schedules.ts';
-import type { RunView } from './run-view.ts';
+import type { RunView, SourceView } from './run-view.ts';
 
 /** What is measured of a run, or of a worker. */
 export type Measured = Pick<RunView, 'outcomes' | 'calls' | 'throttled' | 'answers'> &
@@ -23,22 +23,13 @@ const OF_RUN: Table<Measured> = {
   call_duration_seconds: ['Half, or 95 % of the calls took no longer.', durationsOf, 'quantile'],
   throttled_calls_total: ['Calls refused for the moment (429 …).', (run) => run.throttled],
   billed_units_total: ['What the API billed, in its unit.', (run) => run.bill?.units],
-  source_calls_total: ['Calls by API, of several.', (run) => bySource(run, 'calls'), 'source'],
-  source_found_total: [
-    'Domains found by API, of several.',
-    (run) => bySource(run, 'found'),
-    'source',
-  ],
-  source_billed_units_total: [
-    'Billed by API, of several.',
-    (run) => bySource(run, 'bill'),
-    'source',
-  ],
-  source_limit_calls_per_second: [
+  source_calls_total: bySource('Calls by API, of several.', ({ calls }) => calls),
+  source_found_total: bySource('Domains found by API, of several.', ({ found }) => found),
+  source_billed_units_total: bySource('Billed by API, of several.', ({ bill }) => bill?.units),
+  source_limit_calls_per_second: bySource(
     'Limit by API, of several.',
-    (run) => bySource(run, 'limit'),
-    'source',
-  ],
+    ({ limit }) => limit?.limitPerSecond,
+  ),
   api_outage: ['1 while the API is out, else 0.', ({ wait }) => (wait?.why === 'outage' ? 1 : 0)],
   pace_limit_calls_per_second: ['Rate limit, if known.', (run) => run.limit?.limitPerSecond],
   pace_gate_closed_seconds: ['How long the API has all calls wait; 0 while they go.', shutFor],
@@ -72,12 +63,10 @@ export const METRICS: readonly (readonly [table: Table<never>, label?: string])[
   [OF_SCHEDULE, 'run'],
 ];
 
-function bySource({ sources }: Measured, what: 'calls' | 'found' | 'bill' | 'limit'): Value {
-  const values = sources?.map(({ name, calls, found, bill, limit }) => {
-    const all = { calls, found, bill: bill?.units, limit: limit?.limitPerSecond };
-    return [name, all[what] ?? 0] as const;
-  });
-  return values && Object.fromEntries(values);
+function bySource(help: string, of: (source: SourceView) => number | undefined) {
+  const read = ({ sources }: Measured): Value =>
+    sources && Object.fromEntries(sources.map((source) => [source.name, of(source) ?? 0]));
+  return [help, read, 'source'] as const;
 }
 
 function durationsOf({ latency }: Measured): Value {

@@ -74,7 +74,10 @@ export function seenOf(reason: string): string {
 /** What keeps calls from starting. */
 export function describeWait({ why, leftMs = 0, text = '', sinceMs = 0 }: Wait): string {
   const seen = text === '' ? '' : ` (${seenOf(text)})`;
-  const next = leftMs > 0 ? `next try in ${formatDuration(inSeconds(leftMs))}` : 'trying it now';
+  const next =
+    leftMs > 0
+      ? `next try in ${formatDuration(Math.ceil(leftMs / 1_000) * 1_000)}`
+      : 'trying it now';
   const since = `since ${new Date(sinceMs).toTimeString().slice(0, 5)}`;
   return {
     paused: 'Paused: no new call starts until it goes on',
@@ -87,10 +90,6 @@ export function describeWait({ why, leftMs = 0, text = '', sinceMs = 0 }: Wait):
     rate: `Held to the rate: next call in ${formatDuration(leftMs)}`,
     pending: `Only pending domains are left: all are asked again within ${formatDuration(leftMs)}`,
   }[why];
-}
-
-function inSeconds(ms: number): number {
-  return Math.ceil(ms / 1_000) * 1_000;
 }
 
 /** How a run goes on of which nothing else is known. */

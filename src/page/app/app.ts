@@ -10,7 +10,7 @@ import { withoutSecrets } from '../../common/secrets.ts';
 import { shellWord } from '../../common/text.ts';
 import { flagOf } from '../../options/options.ts';
 import { readVersion } from '../../version.ts';
-import { type Access, readForm, takes } from '../access.ts';
+import { type Access, readForm, refused, takes } from '../access.ts';
 import { enteredPage, loginPage } from '../assets.ts';
 import { boardApi, pageRoutes } from '../dashboard.ts';
 import { createHub } from '../hub.ts';
@@ -177,10 +177,7 @@ export function createApi({ connections, lists, previews, runs, result }: Model)
     })
     .post('/lists/:id/delete', async (context) => {
       const id = context.req.param('id');
-      if (runs.isLive(id)) {
-        const message = 'A run still needs this list: stop it first.';
-        throw new HTTPException(409, { message });
-      }
+      if (runs.isLive(id)) throw refused(409, 'A run still needs this list: stop it first.');
       await lists.remove(id);
       return context.json({});
     });
@@ -213,7 +210,7 @@ function refusalOf(error: unknown, folder: string): Pick<HTTPException, 'status'
 
 async function download(context: Context, path: string): Promise<Response> {
   const handle = await open(path, 'r').catch(() => {
-    throw new HTTPException(404, { message: 'There is no such file yet.' });
+    throw refused(404, 'There is no such file yet.');
   });
   const { size } = await handle.stat();
   const name = encodeURIComponent(basename(path)).replaceAll("'", '%27');
@@ -251,6 +248,5 @@ function sampleFile(): string {
   );
   const found = places.find((path) => existsSync(path));
   if (found !== undefined) return found;
-  const message = 'The sample is not part of this installation.';
-  throw new HTTPException(404, { message });
+  throw refused(404, 'The sample is not part of this installation.');
 }

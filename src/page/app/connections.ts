@@ -1,9 +1,9 @@
-import { HTTPException } from 'hono/http-exception';
 import { z } from 'zod';
 import { keepSecret } from '../../common/secrets.ts';
 import { createJob, type Job } from '../../profile/job.ts';
 import { readProfile, shippedProfiles } from '../../profile/read-profile.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/server.ts';
+import { refused } from '../access.ts';
 import type { AppFolder } from './folder.ts';
 
 /** Stands for a profile: made-up answers of this computer. */
@@ -60,10 +60,7 @@ export function openConnections(folder: AppFolder, env: Env, onChange: () => voi
      * @throws HTTPException 409 when there is none, or its key is not known any more
      */
     optionsOf: async (connection = current) => {
-      if (!connection) {
-        const message = 'Choose an API first, under Connect, or rehearse.';
-        throw new HTTPException(409, { message });
-      }
+      if (!connection) throw refused(409, 'Choose an API first, under Connect, or rehearse.');
       const { isRehearsal, title, auth } = connection;
       if (isRehearsal) {
         sandbox ??= startSandbox(SANDBOX);
@@ -71,8 +68,10 @@ export function openConnections(folder: AppFolder, env: Env, onChange: () => voi
       }
       const apiKey = keys.get(idOf(connection));
       if (auth !== 'none' && apiKey === undefined) {
-        const message = `The key of ${title} is not known any more, as after a new start. Type it under Connect, then go on. Nothing was lost.`;
-        throw new HTTPException(409, { message });
+        throw refused(
+          409,
+          `The key of ${title} is not known any more, as after a new start. Type it under Connect, then go on. Nothing was lost.`,
+        );
       }
       return { ...settingsOf(connection), apiKey, store: folder.at('store') };
     },
@@ -93,9 +92,8 @@ export function openConnections(folder: AppFolder, env: Env, onChange: () => voi
       const id = idOf(chosen);
       const apiKey = typed || keys.get(id);
       if (!chosen.isRehearsal) {
-        if (chosen.auth !== 'none' && apiKey === undefined) {
-          throw new HTTPException(422, { message: `Type the key of ${chosen.title}.` });
-        }
+        if (chosen.auth !== 'none' && apiKey === undefined)
+          throw refused(422, `Type the key of ${chosen.title}.`);
         keepSecret(apiKey);
         jobOnPage({ ...settingsOf(chosen), apiKey }, env);
       }
@@ -131,10 +129,8 @@ function readConnection({
     const title = URL.canParse(baseUrl) ? new URL(baseUrl).host : 'the API';
     return { api, title, isRehearsal: false, baseUrl, auth, price };
   }
-  if (!shippedProfiles().includes(api)) {
-    const message = 'There is no such profile: choose one of the list.';
-    throw new HTTPException(422, { message });
-  }
+  if (!shippedProfiles().includes(api))
+    throw refused(422, 'There is no such profile: choose one of the list.');
   const { title = api, request, billing } = readProfile(api).content;
   const known = { baseUrl: request.baseUrl, auth: request.auth ?? 'none', unit: billing?.unit };
   return { api, title, isRehearsal: false, ...known, price };

@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs';
 import { readdir, stat, writeFile } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import { HTTPException } from 'hono/http-exception';
 import { z } from 'zod';
 import { failuresEnding } from '../../collector/output/output-paths.ts';
 import { PRIVATE } from '../../common/files.ts';
@@ -13,6 +12,7 @@ import { splitExtension } from '../../rows/row-format.ts';
 import { isMarked } from '../../store/home.ts';
 import { type RunView, viewInWords } from '../../watch/run-view.ts';
 import { PHASES } from '../../watch/words.ts';
+import { refused } from '../access.ts';
 import { isOver, lost } from '../board.ts';
 import type { Connections, SavedConnection } from './connections.ts';
 import type { AppFolder } from './folder.ts';
@@ -85,7 +85,7 @@ export type Lists = Awaited<ReturnType<typeof openLists>>;
 /** What is known of the lists in a folder. */
 async function openRecords(folder: AppFolder, onChange: () => void) {
   const known = new Map<string, ListView>();
-  for (const id of (await readdir(folder.at(FOLDER))).filter(isId)) {
+  for (const id of (await readdir(folder.at(FOLDER))).filter((name) => ID.test(name))) {
     const list = folder.readJson(FOLDER, id, RECORD) as ListView | undefined;
     // Its process may have been killed.
     const run =
@@ -98,7 +98,7 @@ async function openRecords(folder: AppFolder, onChange: () => void) {
   return {
     find: (id: string): ListView => {
       const list = known.get(id);
-      if (!list) throw new HTTPException(404, { message: 'There is no such list any more.' });
+      if (!list) throw refused(404, 'There is no such list any more.');
       return list;
     },
     keep: async (list: ListView): Promise<ListView> => {
@@ -132,7 +132,7 @@ export async function openLists({ folder, connections, onChange }: ListsOptions)
   /** The options of `enrich` that say how a list is read, and what is made of it. */
   function optionsOf(id: string) {
     const { name, column, problem, reading, sheet, fields } = find(id);
-    if (!column) throw new HTTPException(422, { message: problem ?? NO_COLUMN });
+    if (!column) throw refused(422, problem ?? NO_COLUMN);
     return {
       input: folder.at(FOLDER, id, name),
       sheet,
@@ -179,13 +179,13 @@ export async function openLists({ folder, connections, onChange }: ListsOptions)
     },
     /** Takes a list in, and finds out what is in it. */
     add: async (given: string, bytes: Readable, signal: AbortSignal) => {
-      const entry = { id: createId(), name: cleanName(given) };
+      const entry = { id: randomBytes(6).toString('hex'), name: cleanName(given) };
       await folder.make(FOLDER, entry.id);
       const place = placeOf(entry, signal);
       try {
         await receive(bytes, place.path);
         const { size: sizeBytes } = await stat(place.path);
-        if (sizeBytes === 0) throw new HTTPException(422, { message: 'The file is empty.' });
+        if (sizeBytes === 0) throw refused(422, 'The file is empty.');
         const about = { ...entry, sizeBytes, uploadedAtMs: Date.now() };
         const title = connections.current?.title;
         const before = latestFirst().find(({ run }) => run?.connection.title === title);
@@ -229,14 +229,8 @@ function touchedAtMs({ uploadedAtMs, run }: ListView): number {
   return run ? Date.parse(run.view.startedAt) : uploadedAtMs;
 }
 
-/** A new id of a list. Only such ids become parts of paths. */
-function createId(): string {
-  return randomBytes(6).toString('hex');
-}
-
-function isId(name: string): boolean {
-  return /^[0-9a-f]{12}$/.test(name);
-}
+/** The id of a list. Only such ids become parts of paths. */
+const ID = /^[0-9a-f]{12}$/;
 
 /** The name of a file, as it was chosen, without what could lead elsewhere. */
 function cleanName(given: string): string {

@@ -1,8 +1,8 @@
-import { HTTPException } from 'hono/http-exception';
 import { z } from 'zod';
 import { createRunControl, type RunControl } from '../../common/run-control.ts';
 import type { RunRecorder } from '../../watch/record-run.ts';
 import type { RunView } from '../../watch/run-view.ts';
+import { refused } from '../access.ts';
 import { type BoardSource, EMPTY_BOARD, GONE, showOwnRun } from '../board.ts';
 import { jobOnPage } from './connections.ts';
 import type { ListRun } from './lists.ts';
@@ -81,11 +81,9 @@ export function openRuns(options: LookupsOfLists & { readonly onChange: () => vo
       const { run } = lists.find(id);
       const { current: connection } = connections;
       const how = goesOn === true ? run : connection && { connection, maxCalls };
-      if (!how) throw new HTTPException(409, { message: 'Choose an API first, under Connect.' });
-      if (live.has(id)) {
-        const message = 'A run of this list goes on: stop it, or wait for its end.';
-        throw new HTTPException(409, { message });
-      }
+      if (!how) throw refused(409, 'Choose an API first, under Connect.');
+      if (live.has(id))
+        throw refused(409, 'A run of this list goes on: stop it, or wait for its end.');
       const running: Live = { control: createRunControl(), ended: Promise.resolve() };
       live.set(id, running);
       try {

@@ -37,6 +37,7 @@ export class XlsxList implements RowFormat {
   readonly notation = LIST_FORMATS.xlsx;
   readonly extension = '.xlsx';
   readonly isTable = true;
+  readonly textOf = textOfCell;
   readonly description: string;
   readonly columns: readonly string[];
   readonly sampleRows: readonly (readonly string[])[];
@@ -117,10 +118,6 @@ export class XlsxList implements RowFormat {
     cells[index] = typeof value === 'number' || typeof value === 'boolean' ? value : text;
     const columns = [...filled, index].sort((one, other) => one - other);
     return { ...row, raw: lineOf({ ...kept, filled: columns }) };
-  }
-
-  textOf(value: CellValue): string {
-    return textOfCell(value);
   }
 
   cellOf(raw: string, { index }: RowColumn): string {
