@@ -12,11 +12,12 @@ function mean(
   httpStatus: number,
   body: unknown = '',
   headers: Headers = {},
-  more: Partial<Evidence> & { readonly domain?: string; readonly isCut?: boolean } = {},
+  more: Partial<Evidence> & { readonly isCut?: boolean; readonly secrets?: string[] } = {},
 ): Meaning {
-  const text = typeof body === 'string' ? body : JSON.stringify(body);
-  const { isCut = false, ...others } = more;
-  const response = { httpStatus, headers, bytes: Buffer.from(text), isCut, bodyError: undefined };
+  const isText = typeof body === 'string' || Buffer.isBuffer(body);
+  const bytes = Buffer.from(isText ? body : JSON.stringify(body));
+  const { isCut = false, secrets = [], ...others } = more;
+  const response = { httpStatus, headers, bytes, isCut, bodyError: undefined };
   return judge({
     response,
     domain: 'acme.com',
@@ -24,7 +25,7 @@ function mean(
     path: '/v1/brand?domain=acme.com',
     stated: findLimits(headers, 0),
     nowMs: 0,
-    body: new Body(response, createRedactor([])),
+    body: new Body(response, createRedactor(secrets)),
     ...others,
   });
 }
@@ -163,10 +164,7 @@ describe('an answer', () => {
 
   it('in a charset that is not known says so', () => {
     const headers = { 'content-type': 'application/json; charset=none' };
-    const response = { httpStatus: 200, headers, bytes: Buffer.from([0x22, 0xeb]) };
-    const whole = { ...response, isCut: false, bodyError: undefined };
-    const body = new Body(whole, createRedactor([]));
-    const meaning = mean(200, '', headers, { response: whole, body });
+    const meaning = mean(200, Buffer.from([0x22, 0xeb]), headers);
     expect(meaning).toMatchObject({ kind: 'failed', reason: 'unknown_charset' });
   });
 
@@ -182,10 +180,8 @@ describe('an answer', () => {
   });
 
   it('shows no secret that stands in JSON within JSON', () => {
-    const bytes = Buffer.from(JSON.stringify('{"name":"my \\u006bey-123456"}'));
-    const whole = { httpStatus: 200, headers: {}, bytes, isCut: false, bodyError: undefined };
-    const body = new Body(whole, createRedactor(['key-123456']));
-    const meaning = mean(200, '', {}, { response: whole, body });
+    const json = JSON.stringify('{"name":"my \\u006bey-123456"}');
+    const meaning = mean(200, json, {}, { secrets: ['key-123456'] });
     expect(JSON.stringify(meaning)).not.toMatch(/key-123456|006bey/);
   });
 

@@ -79,11 +79,12 @@ describe('--max-calls', () => {
   );
 });
 
-describe('a run over a queue', () => {
-  it.each<[string, number, number, readonly string[]]>([
-    ['in an outage', 503, 0, []],
-    ['at a limit until its calls are used up', 429, 4, ['--max-calls', '62']],
-  ])('counts each call that two workers make %s', async (_, status, code, bounds) => {
+it.each<[string, number, number, readonly string[]]>([
+  ['in an outage', 503, 0, []],
+  ['at a limit until its calls are used up', 429, 4, ['--max-calls', '62']],
+])(
+  'a run over a queue counts each call that two workers make %s',
+  async (_, status, code, bounds) => {
     // Given an API that refuses some calls in the middle of a list, probes included
     let [answered, refused] = [0, 0];
     const respond = () => {
@@ -98,93 +99,79 @@ describe('a run over a queue', () => {
     // Then the run has made as many calls as the API has seen
     expect(ended.code, ended.stderr).toBe(code);
     expect(summaryOf(ended).calls).toBe(api.stats().calls);
+  },
+);
+
+it('--max-calls, where connections end counts each request that is made again', async () => {
+  // Given a server that answers three requests on a connection, and closes it at the fourth
+  const answered = new WeakMap<object, number>();
+  const { url, requests } = await openServer(({ url: target = '', socket }, response) => {
+    const count = answered.get(socket) ?? 0;
+    answered.set(socket, count + 1);
+    if (count === 3) socket.destroy();
+    else response.end(JSON.stringify({ name: target }));
   });
+  const folder = openList(400);
+  const bounds = ['--max-calls', '300', '--concurrency', '5', '--json'];
+  const ended = await enrichHere(folder, url, ...bounds);
+  const { calls, statuses, stopped } = summaryOf(ended);
+  expect([requests.length, calls, stopped?.reason]).toEqual([300, 300, 'max_calls']);
+  expect(statuses.failed).toBe(0);
 });
 
-describe('--max-calls, where connections end', () => {
-  it('counts each request that is made again', async () => {
-    // Given a server that answers three requests on a connection, and closes it at the fourth
-    const answered = new WeakMap<object, number>();
-    const { url, requests } = await openServer(({ url: target = '', socket }, response) => {
-      const count = answered.get(socket) ?? 0;
-      answered.set(socket, count + 1);
-      if (count === 3) socket.destroy();
-      else response.end(JSON.stringify({ name: target }));
-    });
-    const folder = openList(400);
-    const bounds = ['--max-calls', '300', '--concurrency', '5', '--json'];
-    const ended = await enrichHere(folder, url, ...bounds);
-    const { calls, statuses, stopped } = summaryOf(ended);
-    expect([requests.length, calls, stopped?.reason]).toEqual([300, 300, 'max_calls']);
-    expect(statuses.failed).toBe(0);
-  });
+it('answers of a clock that was ahead are not paid again, and are as old as they were first seen', async () => {
+  // Given a store whose answers are dated two months ahead
+  const [api, folder] = [await openApi(), openList(20)];
+  const place = { cwd: folder.path };
+  const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', '--store'];
+  await runHere([...args, 'first'], place);
+  const { stdout } = await runHere(['store', 'export', '--store', 'first'], place);
+  const ahead = new Date(Date.now() + 60 * 86_400_000).toISOString();
+  folder.write('ahead.jsonl', stdout.replaceAll(/(?<="fetched_at":")[^"]+/g, ahead));
+  await runHere(['store', 'import', 'ahead.jsonl', '--store', 'second'], place);
+  // When the same list is enriched by it, by a dry run first
+  await runHere([...args, 'second', '--dry-run'], place);
+  expect((await runHere(['store', 'export', '--store', 'second'], place)).stdout).toContain(ahead);
+  const again = await runHere([...args, 'second'], place);
+  // Then nothing is asked
+  expect(summaryOf(again)).toMatchObject({ calls: 0, statuses: { found: 20 } });
+  const after = await runHere(['store', 'export', '--store', 'second'], place);
+  expect(after.stdout).not.toContain(ahead);
+  expect(api.stats().calls).toBe(20);
 });
 
-describe('answers of a clock that was ahead', () => {
-  it('are not paid again, and are as old as they were first seen', async () => {
-    // Given a store whose answers are dated two months ahead
-    const [api, folder] = [await openApi(), openList(20)];
-    const place = { cwd: folder.path };
-    const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', '--store'];
-    await runHere([...args, 'first'], place);
-    const { stdout } = await runHere(['store', 'export', '--store', 'first'], place);
-    const ahead = new Date(Date.now() + 60 * 86_400_000).toISOString();
-    folder.write('ahead.jsonl', stdout.replaceAll(/(?<="fetched_at":")[^"]+/g, ahead));
-    await runHere(['store', 'import', 'ahead.jsonl', '--store', 'second'], place);
-    // When the same list is enriched by it, by a dry run first
-    await runHere([...args, 'second', '--dry-run'], place);
-    expect((await runHere(['store', 'export', '--store', 'second'], place)).stdout).toContain(
-      ahead,
-    );
-    const again = await runHere([...args, 'second'], place);
-    // Then nothing is asked
-    expect(summaryOf(again)).toMatchObject({ calls: 0, statuses: { found: 20 } });
-    const after = await runHere(['store', 'export', '--store', 'second'], place);
-    expect(after.stdout).not.toContain(ahead);
-    expect(api.stats().calls).toBe(20);
-  });
+it('--rate is kept though the process is killed again and again', async () => {
+  const [api, folder] = [await openApi(), openList(200)];
+  const args = ['enrich', 'list.csv', '--base-url', api.url, '--rate', '40/min'];
+  const startMs = performance.now();
+  for (let kills = 0; kills < 4; kills += 1) {
+    const { calls } = api.stats();
+    const running = await start(args, { cwd: folder.path });
+    await expect.poll(() => api.stats().calls).toBeGreaterThan(calls);
+    await running.stop('SIGKILL');
+  }
+  const seconds = (performance.now() - startMs) / 1_000;
+  expect(api.stats().calls).toBeLessThanOrEqual((40 / 60) * seconds + 1);
 });
 
-describe('--rate', () => {
-  it('is kept though the process is killed again and again', async () => {
-    const [api, folder] = [await openApi(), openList(200)];
-    const args = ['enrich', 'list.csv', '--base-url', api.url, '--rate', '40/min'];
-    const startMs = performance.now();
-    for (let kills = 0; kills < 4; kills += 1) {
-      const { calls } = api.stats();
-      const running = await start(args, { cwd: folder.path });
-      await expect.poll(() => api.stats().calls).toBeGreaterThan(calls);
-      await running.stop('SIGKILL');
-    }
-    const seconds = (performance.now() - startMs) / 1_000;
-    expect(api.stats().calls).toBeLessThanOrEqual((40 / 60) * seconds + 1);
-  });
-});
-
-describe('--max-calls, where Redis loses its memory with the run', () => {
-  it('is never exceeded: the store of the run counts too', async () => {
-    // Given a run that helps itself over a Redis without a log
-    const [redis, api, folder] = [
-      await useRedis(),
-      await openApi({ latencyMs: 50 }),
-      openList(400),
-    ];
-    const place = {
-      cwd: folder.path,
-      env: { BRANDFILL_BASE_URL: api.url, BRANDFILL_QUEUE: redis.url },
-    };
-    const args = ['enrich', 'list.csv', '--max-calls', '200', '--concurrency', '4', '--json'];
-    // When both are killed in the middle, and started again
-    const first = await start(args, place);
-    await expect.poll(() => api.stats().calls).toBeGreaterThan(80);
-    await Promise.all([first.stop('SIGKILL'), redis.kill()]);
-    await redis.start();
-    const again = await runHere(args, place);
-    // Then the bound holds, and what is lost of it is no more than was ahead
-    expect(again.code, again.stderr).toBe(4);
-    expect(api.stats().calls).toBeLessThanOrEqual(200);
-    expect(api.stats().calls).toBeGreaterThan(120);
-  });
+it('--max-calls, where Redis loses its memory with the run is never exceeded: the store of the run counts too', async () => {
+  // Given a run that helps itself over a Redis without a log
+  const [redis, api, folder] = [await useRedis(), await openApi({ latencyMs: 50 }), openList(400)];
+  const place = {
+    cwd: folder.path,
+    env: { BRANDFILL_BASE_URL: api.url, BRANDFILL_QUEUE: redis.url },
+  };
+  const args = ['enrich', 'list.csv', '--max-calls', '200', '--concurrency', '4', '--json'];
+  // When both are killed in the middle, and started again
+  const first = await start(args, place);
+  await expect.poll(() => api.stats().calls).toBeGreaterThan(80);
+  await Promise.all([first.stop('SIGKILL'), redis.kill()]);
+  await redis.start();
+  const again = await runHere(args, place);
+  // Then the bound holds, and what is lost of it is no more than was ahead
+  expect(again.code, again.stderr).toBe(4);
+  expect(api.stats().calls).toBeLessThanOrEqual(200);
+  expect(api.stats().calls).toBeGreaterThan(120);
 });
 
 describe('the bounds of a run in a program', () => {
@@ -239,18 +226,16 @@ describe('the bounds of a run in a program', () => {
   });
 });
 
-describe('--max-calls, where Redis is emptied', () => {
-  it('is kept to, and used to its end', async () => {
-    const { api, worker, enrich, redis } = await openStage(150, { latencyMs: 50 });
-    await worker('--concurrency', '4');
-    await worker('--concurrency', '4');
-    const running = enrich('--workers', '0', '--max-calls', '90');
-    await expect.poll(() => api.stats().calls).toBeGreaterThan(30);
-    await redis.client.flushdb();
-    const ended = await running.ended;
-    expect(ended.code, ended.stderr).toBe(4);
-    expect(api.stats().calls, ended.stderr).toBe(90);
-  });
+it('--max-calls, where Redis is emptied is kept to, and used to its end', async () => {
+  const { api, worker, enrich, redis } = await openStage(150, { latencyMs: 50 });
+  await worker('--concurrency', '4');
+  await worker('--concurrency', '4');
+  const running = enrich('--workers', '0', '--max-calls', '90');
+  await expect.poll(() => api.stats().calls).toBeGreaterThan(30);
+  await redis.client.flushdb();
+  const ended = await running.ended;
+  expect(ended.code, ended.stderr).toBe(4);
+  expect(api.stats().calls, ended.stderr).toBe(90);
 });
 
 /** A month, so that no test runs past the end of a window, but once in a month. */
@@ -324,11 +309,17 @@ describe('--max-calls-per', () => {
   });
 });
 
+/** A database of Redis, and a queue in it. */
+async function openDatabase() {
+  const { client, url } = await useDatabase();
+  const redis = await openQueueServer({ url, onNotice: () => {} });
+  onTestFinished(redis.close);
+  return { client, redis };
+}
+
 describe('over a queue', () => {
   it('calls are counted in Redis, for each credential by itself', async () => {
-    const { client, url } = await useDatabase();
-    const redis = await openQueueServer({ url, onNotice: () => {} });
-    onTestFinished(redis.close);
+    const { client, redis } = await openDatabase();
     const open = (id: string) => createSharedCallLedger(redis, id, LIMIT);
     const ledger = open('one');
     const taken = await Promise.all(
@@ -345,9 +336,7 @@ describe('over a queue', () => {
   });
 
   it('what is given back counts once though its answer is lost, and a Redis that lost the count is told it', async () => {
-    const { client, url } = await useDatabase();
-    const redis = await openQueueServer({ url, onNotice: () => {} });
-    onTestFinished(redis.close);
+    const { client, redis } = await openDatabase();
     const ledger = createSharedCallLedger(redis, 'one', LIMIT);
     const { window } = await ledger.take(10, undefined, never);
     const giving = ledger.giveBack(3, window);
@@ -364,9 +353,7 @@ describe('over a queue', () => {
     ['forth by minutes, and back', 'minute', [0, 300, 0], 200],
     ['back by a day', 'day', [86_400, 0, 86_400], 100],
   ])("though Redis's clock goes %s", async (_, unit, seconds, made) => {
-    const { url } = await useDatabase();
-    const redis = await openQueueServer({ url, onNotice: () => {} });
-    onTestFinished(redis.close);
+    const { redis } = await openDatabase();
     const noon = Date.parse('2026-11-21T12:00:40Z') / 1_000;
     let now = noon;
     redis.client.time = async () => [now, 0];

@@ -35,23 +35,21 @@ describe('answers whose names are data', () => {
   });
 });
 
-describe('columns that were asked for', () => {
-  it('are told where no answer has anything for them, as after a typing error', async () => {
-    const folder = openList(5);
-    const { url } = await openApi({
-      respond: (domain) => body({ name: domain, at: { city: 'Oslo' }, tags: [] }),
-    });
-    const enrich = async (fields: string) => {
-      const flags = ['enrich', 'list.csv', '--base-url', url, '--fields', fields];
-      return (await runHere(flags, { cwd: folder.path })).stderr;
-    };
-    expect(await enrich('name=name,city=city,tags=tags')).toContain(
-      "Note: No answer has anything for 'brand_city' (city), 'brand_tags' (tags): blank in all 5 rows that were found; brandfill try shows what an answer has.\n",
-    );
-    expect(await enrich('name=name,city=at.city')).not.toContain('No answer');
-    folder.write('list.csv', listOf(domains(4)));
-    expect(await enrich('city=city')).not.toContain('No answer');
+it('columns that were asked for are told where no answer has anything for them, as after a typing error', async () => {
+  const folder = openList(5);
+  const { url } = await openApi({
+    respond: (domain) => body({ name: domain, at: { city: 'Oslo' }, tags: [] }),
   });
+  const enrich = async (fields: string) => {
+    const flags = ['enrich', 'list.csv', '--base-url', url, '--fields', fields];
+    return (await runHere(flags, { cwd: folder.path })).stderr;
+  };
+  expect(await enrich('name=name,city=city,tags=tags')).toContain(
+    "Note: No answer has anything for 'brand_city' (city), 'brand_tags' (tags): blank in all 5 rows that were found; brandfill try shows what an answer has.\n",
+  );
+  expect(await enrich('name=name,city=at.city')).not.toContain('No answer');
+  folder.write('list.csv', listOf(domains(4)));
+  expect(await enrich('city=city')).not.toContain('No answer');
 });
 
 describe('--fields standard', () => {

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parse } from 'csv-parse/sync';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { row, type SheetSpec, type WorkbookSpec, workbookOf } from '../rows/xlsx/workbooks.ts';
 import { openScripted } from './support/api.ts';
 import { enrichIn } from './support/enrich.ts';
@@ -82,8 +82,9 @@ async function writeAll(): Promise<Folder> {
   return folder;
 }
 
-describe('a workbook that was written', () => {
-  it.skipIf(soffice === undefined)('has all values that it had, calculated anew', async () => {
+it.skipIf(soffice === undefined)(
+  'a workbook that was written has all values that it had, calculated anew',
+  async () => {
     const folder = await writeAll();
     const names = [...Object.keys(SPECS), ...Object.keys(SPECS).map(enriched)];
     const sheets = calculate(folder, names);
@@ -102,8 +103,8 @@ describe('a workbook that was written', () => {
     }
     expect(sheets['months.xlsx']?.['Total']?.[0]).toEqual(['123', '6']);
     expect(sheets['table.enriched.xlsx']?.['Leads']?.[1]).toContain('491701234567');
-  });
-});
+  },
+);
 
 function enriched(name: string): string {
   return name.replace('.xlsx', '.enriched.xlsx');

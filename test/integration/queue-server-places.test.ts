@@ -34,7 +34,7 @@ describe('where a queue may be', () => {
     const url = `redis-sentinel://:${ENCODED}@127.0.0.1:1,${sentinel}/mymaster`;
     await expectSameBytes(`${url}/0?sentinelPassword=${encodeURIComponent(own)}`);
     for (const query of ['', '?sentinelPassword=wrong%2Fpass-of-them']) {
-      const said = await refusal('worker', url + query);
+      const said = await refusal(url + query);
       expect(said).toContain('its sentinels want a password, or another one');
       expect(said).not.toMatch(/wrong.{1,3}pass/);
     }
@@ -107,14 +107,14 @@ describe.skipIf(isLeftOut(isWithoutOpenssl && 'TLS to Redis, whose certificate o
 
     test('is refused with a certificate that nobody vouches for', async () => {
       const { port } = await useTlsRedis();
-      expect(await refusal('worker', `rediss://:${ENCODED}@localhost:${port}`)).toBe(
+      expect(await refusal(`rediss://:${ENCODED}@localhost:${port}`)).toBe(
         `brandfill: Cannot use the queue on Redis at localhost:${port}: its certificate is not trusted; name its CA in NODE_EXTRA_CA_CERTS.`,
       );
     });
 
     test('is asked for where the URL has none', async () => {
       const { port } = await useTlsRedis();
-      expect(await refusal('worker', `redis://:${ENCODED}@localhost:${port}`)).toBe(
+      expect(await refusal(`redis://:${ENCODED}@localhost:${port}`)).toBe(
         `brandfill: Cannot use the queue on Redis at localhost:${port}: it wants TLS; with TLS its URL is rediss://.`,
       );
     });

@@ -5,12 +5,12 @@ import { useTcpServer } from '../support/servers.ts';
 import { run, runHere } from './support/command.ts';
 import { openFolder, openList } from './support/folder.ts';
 import {
-  COMMANDS,
   ENCODED,
   hostOf,
   PASSWORD,
   redisWith,
   refusal,
+  workerOf,
 } from './support/queue-servers.ts';
 
 const EVERYTHING = ['+@all', '~*', '&*'];
@@ -28,7 +28,7 @@ async function allow(password: string, ...rights: readonly string[]): Promise<vo
 describe('a worker', () => {
   test('says that nobody listens', async () => {
     const port = await freePort();
-    expect(await refusal('worker', `redis://:${ENCODED}@127.0.0.1:${port}`)).toBe(
+    expect(await refusal(`redis://:${ENCODED}@127.0.0.1:${port}`)).toBe(
       `brandfill: Cannot use the queue on Redis at 127.0.0.1:${port}: nobody listens there; start Redis, or give another --queue.`,
     );
   });
@@ -39,7 +39,7 @@ describe('a worker', () => {
         .trim()
         .split('\n').length;
     const before = await connections();
-    const said = await refusal('worker', redis.url, { http_proxy: 'socks5://127.0.0.1:9' });
+    const said = await refusal(redis.url, { http_proxy: 'socks5://127.0.0.1:9' });
     expect(said).toContain('Cannot use the proxy that http_proxy names');
     await expect.poll(connections).toBe(before);
   });
@@ -50,7 +50,7 @@ describe('what answers and will not do', () => {
     'a Redis that throws keys away: %s',
     async (policy) => {
       await redis.client.config('SET', 'maxmemory-policy', policy);
-      expect(await refusal('worker', redis.url)).toBe(
+      expect(await refusal(redis.url)).toBe(
         `brandfill: Cannot use this Redis for the queue: its maxmemory-policy is ${policy}: when its memory is full it throws lookups or outcomes away; set it with: redis-cli config set maxmemory-policy noeviction.`,
       );
     },
@@ -58,10 +58,10 @@ describe('what answers and will not do', () => {
 
   test('a Redis that wants a password, or another one', async () => {
     await redis.client.config('SET', 'requirepass', 'right');
-    expect(await refusal('worker', `redis://${hostOf(redis)}`)).toContain(
+    expect(await refusal(`redis://${hostOf(redis)}`)).toContain(
       'it wants a password; give redis://:PASSWORD@host or redis://USER:PASSWORD@host.',
     );
-    expect(await refusal('worker', `redis://:${ENCODED}@${hostOf(redis)}`)).toContain(
+    expect(await refusal(`redis://:${ENCODED}@${hostOf(redis)}`)).toContain(
       'it refuses the user or the password.',
     );
   });
@@ -71,14 +71,14 @@ describe('what answers and will not do', () => {
     ['no scripts', [...EVERYTHING, '-evalsha'], "run the 'evalsha' command"],
   ])('a user who may use %s', async (_, rights, refused) => {
     await allow('right', ...rights);
-    const said = await refusal('worker', `redis://clerk:right@${hostOf(redis)}`);
+    const said = await refusal(`redis://clerk:right@${hostOf(redis)}`);
     expect(said).toContain(`: its user may not do what a queue needs (${refused}`);
     expect(said).toMatch(/\); allow it ~\{brandfill\}\* &\* \+@all -@admin -@dangerous \+info\.$/);
   });
 
   test('a user who may not use INFO, without a word of a package beside', async () => {
     await allow(PASSWORD, '+@all', '~*', '-info');
-    const args = COMMANDS.worker(`redis://clerk:${ENCODED}@${hostOf(redis)}`);
+    const args = workerOf(`redis://clerk:${ENCODED}@${hostOf(redis)}`);
     const { stderr } = await run(args, { cwd: openFolder().path });
     expect(stderr.trimEnd().split('\n')).toEqual([
       expect.stringContaining("(run the 'info' command); allow it"),
@@ -87,19 +87,19 @@ describe('what answers and will not do', () => {
 
   test('a read-only replica', async () => {
     const replica = await redisWith('--replicaof', '127.0.0.1', String(redis.port));
-    expect(await refusal('worker', replica.url)).toContain(
+    expect(await refusal(replica.url)).toContain(
       'it is a read-only replica; give the address of its master.',
     );
   });
 
   test('a Redis whose memory is full', async () => {
     await redis.client.config('SET', 'maxmemory', '1');
-    expect(await refusal('worker', redis.url)).toContain('it is out of memory; raise maxmemory.');
+    expect(await refusal(redis.url)).toContain('it is out of memory; raise maxmemory.');
   });
 
   test('a Redis that has as many clients as it takes', async () => {
     await redis.client.config('SET', 'maxclients', '1');
-    expect(await refusal('worker', redis.url)).toContain(
+    expect(await refusal(redis.url)).toContain(
       'it has as many clients as its maxclients allows; raise that, or end some.',
     );
   });
@@ -107,26 +107,24 @@ describe('what answers and will not do', () => {
   test.each(['redis', 'rediss'])('a Redis that is frozen, at %s://', async (scheme) => {
     process.kill(redis.pid, 'SIGSTOP');
     onTestFinished(() => void process.kill(redis.pid, 'SIGCONT'));
-    expect(await refusal('worker', `${scheme}://${hostOf(redis)}`)).toContain(
+    expect(await refusal(`${scheme}://${hostOf(redis)}`)).toContain(
       'it does not answer: it may be frozen, or have too much to do.',
     );
   });
 
   test('a Redis without TLS, at rediss://', async () => {
-    expect(await refusal('worker', `rediss://${hostOf(redis)}`)).toContain(
+    expect(await refusal(`rediss://${hostOf(redis)}`)).toContain(
       'TLS could not be agreed on; without TLS its URL is redis://.',
     );
   });
 
   test('a server that breaks off connections, with no guess why', async () => {
     const { port } = await useTcpServer((socket) => socket.end());
-    expect(await refusal('worker', `redis://127.0.0.1:${port}`)).toMatch(
-      /: it breaks off connections\.$/,
-    );
+    expect(await refusal(`redis://127.0.0.1:${port}`)).toMatch(/: it breaks off connections\.$/);
   });
 
   test('a database that is not there', async () => {
-    expect(await refusal('worker', `redis://${hostOf(redis)}/99`)).toContain(
+    expect(await refusal(`redis://${hostOf(redis)}/99`)).toContain(
       'it has no database of that number.',
     );
   });
@@ -135,7 +133,7 @@ describe('what answers and will not do', () => {
     const { port } = await useTcpServer((socket, request) => {
       for (const command of commandsIn(request)) socket.write(replyOfOldRedis(command));
     });
-    expect(await refusal('worker', `redis://127.0.0.1:${port}`)).toBe(
+    expect(await refusal(`redis://127.0.0.1:${port}`)).toBe(
       'brandfill: Cannot use this Redis for the queue: it is of version 5.0.0, needed is 6.2 or later, or Valkey.',
     );
   });
@@ -144,7 +142,7 @@ describe('what answers and will not do', () => {
     const { port } = await useTcpServer((socket) =>
       socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'),
     );
-    expect(await refusal('worker', `redis://127.0.0.1:${port}`)).toContain(
+    expect(await refusal(`redis://127.0.0.1:${port}`)).toContain(
       'what answers there is no Redis for a queue.',
     );
   });

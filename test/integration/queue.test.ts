@@ -61,11 +61,12 @@ describe('enrich --queue', () => {
   });
 });
 
-describe('lists that share a queue', () => {
-  it.each([
-    ['a run', ['enrich', 'long.csv', '--workers', '0', '--store', 'long']],
-    ['a backfill', ['add', 'long.csv']],
-  ])('take turns: a short one is not held up by %s that is long', async (_, long) => {
+it.each([
+  ['a run', ['enrich', 'long.csv', '--workers', '0', '--store', 'long']],
+  ['a backfill', ['add', 'long.csv']],
+])(
+  'lists that share a queue take turns: a short one is not held up by %s that is long',
+  async (_, long) => {
     // Given a long list that workers are at
     const stage = await openStage(100, { latencyMs: 20 });
     const { folder, options, api } = stage;
@@ -82,8 +83,8 @@ describe('lists that share a queue', () => {
     expect(forOther).toBeLessThan(100 + 2 * 60 + 300);
     expect(forOther).toBeGreaterThan(50);
     await other.stop();
-  });
-});
+  },
+);
 
 describe('a worker', () => {
   it.each([

@@ -100,27 +100,25 @@ circle.self = circle;
 
 const EXPECTED = 'expected an object with members that JSON can hold';
 
-describe('what is no row of a program', () => {
-  it.each<[string, unknown, string]>([
-    ['a text', 'acme.com', `${EXPECTED}, received a text.`],
-    [
-      'a chunk of a file',
-      Buffer.from('domain\nacme.com\n'),
-      `${EXPECTED}, received an object (Buffer).`,
-    ],
-    [
-      'a Map, of which JSON has nothing',
-      new Map([['domain', 'acme.com']]),
-      `${EXPECTED}, received an object (Map).`,
-    ],
-    ['an object with itself in it', circle, 'Converting circular structure to JSON.'],
-  ])('is refused by its number: %s', async (_, row, why) => {
-    const options = withoutFiles(optionsIn(openFolder()));
-    const input = [{ domain: 'acme.com' }, row as object];
-    await expect(plan({ ...options, input })).rejects.toMatchObject({
-      code: 'UNREADABLE_INPUT',
-      message: `Cannot read row 2: ${why}`,
-    });
+it.each<[string, unknown, string]>([
+  ['a text', 'acme.com', `${EXPECTED}, received a text.`],
+  [
+    'a chunk of a file',
+    Buffer.from('domain\nacme.com\n'),
+    `${EXPECTED}, received an object (Buffer).`,
+  ],
+  [
+    'a Map, of which JSON has nothing',
+    new Map([['domain', 'acme.com']]),
+    `${EXPECTED}, received an object (Map).`,
+  ],
+  ['an object with itself in it', circle, 'Converting circular structure to JSON.'],
+])('what is no row of a program is refused by its number: %s', async (_, row, why) => {
+  const options = withoutFiles(optionsIn(openFolder()));
+  const input = [{ domain: 'acme.com' }, row as object];
+  await expect(plan({ ...options, input })).rejects.toMatchObject({
+    code: 'UNREADABLE_INPUT',
+    message: `Cannot read row 2: ${why}`,
   });
 });
 

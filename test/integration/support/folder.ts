@@ -1,8 +1,7 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
-import { onTestFinished } from 'vitest';
+import { useTempFolder } from '../../support/temp-folder.ts';
 
 /** A folder of its own for a test. */
 export type Folder = ReturnType<typeof openFolder>;
@@ -16,9 +15,8 @@ export function withoutTimes(text: string): string {
 }
 
 /** Makes a temporary folder that goes away when the test ends. */
-export function openFolder(parent: string = tmpdir()) {
-  const path = mkdtempSync(join(parent, 'brandfill-test-'));
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+export function openFolder(parent?: string) {
+  const path = useTempFolder(parent);
   const at = (name: string): string => join(path, name);
   return {
     path,

@@ -28,26 +28,18 @@ export function hostOf({ port }: TestRedis): string {
   return `127.0.0.1:${port}`;
 }
 
-/** Both commands that use a queue, each in a folder of its own. */
-export const COMMANDS = {
-  worker: (url: string) => ['worker', ...queueAt(url)],
-  enrich: (url: string) => ['enrich', 'list.csv', ...queueAt(url)],
-};
-
-function queueAt(url: string): readonly string[] {
-  return ['--queue', url, '--base-url', 'http://127.0.0.1:9'];
+/** A worker of a queue. */
+export function workerOf(url: string): readonly string[] {
+  return ['worker', '--queue', url, '--base-url', 'http://127.0.0.1:9'];
 }
 
-export type CommandName = keyof typeof COMMANDS;
-
-/** Runs a command that must refuse its queue in one sentence, without telling the password. */
+/** Runs a worker that must refuse its queue in one sentence, without telling the password. */
 export async function refusal(
-  name: CommandName,
   url: string,
   env: Readonly<Record<string, string>> = {},
 ): Promise<string> {
   const folder = openList(3);
-  const ended = await runHere(COMMANDS[name](url), { cwd: folder.path, env });
+  const ended = await runHere(workerOf(url), { cwd: folder.path, env });
   const said = ended.stderr.split('\n').filter((line) => line.startsWith('brandfill: '));
   expect.soft(ended).toMatchObject({ code: 2, signal: null, stdout: '' });
   expect.soft(said).toHaveLength(1);

@@ -45,46 +45,44 @@ const merge = (ref: string): string =>
 const columns = (min: number, max: number, style = 1): string =>
   `<cols><col min="${min}" max="${max}" width="9" style="${style}"/></cols>`;
 
-describe('a column of ours begins', () => {
-  it.each<[string, Partial<SheetSpec>, string]>([
-    ['right of the list', {}, 'C'],
-    ['right of a longer row', { rows: ROWS + row(4, 'a.com', null, null, 'x') }, 'E'],
-    ['right of a note below the list', { rows: ROWS + row(9, 'n', null, 'x') }, 'D'],
-    ['right of a coloured cell', { rows: colour('F3') }, 'G'],
-    [
-      'right of a coloured row without texts',
-      { rows: `${ROWS}<row r="4">${blank('D4', 1)}</row>` },
-      'E',
-    ],
-    ['right of merged cells', { after: merge('B3:D3') }, 'E'],
-    ['right of a coloured column', { before: columns(4, 5) }, 'F'],
-    ['regardless of a column that has only a font', { before: columns(4, 5, 3) }, 'C'],
-    ['regardless of columns to the end', { before: columns(3, 16_384) }, 'C'],
-    ['regardless of a font', { rows: colour('F3').replace('s="1"', 's="3"') }, 'C'],
-    ['regardless of a format that goes on to the end', { rows: colour('XFD3') }, 'C'],
-    [
-      'right of where a formula spills',
-      {
-        rows: ROWS.replace(
-          /<c r="B3"/,
-          '<c r="B3" t="str" cm="1"><f t="array" ref="B3:E3">X()</f><v>a</v></c><c r="C3"',
-        ).replace('<is><t>Rome</t></is>', '<is><t>b</t></is>'),
-      },
-      'F',
-    ],
-    [
-      'left of a stray cell at the end of the sheet',
-      { rows: ROWS.replace(/<\/row>$/, '<c r="D3"><v>1</v></c><c r="XFD3"><v>1</v></c></row>') },
-      'C',
-    ],
-    ['regardless of what is merged elsewhere', { after: merge('A8:F9') }, 'C'],
-  ])('%s', async (_, spec, column) => {
-    const sheet = await sheetOf(spec);
-    expect(sheet).toMatch(
-      new RegExp(`<c r="${column}[13]" t="inlineStr"><is><t xml:space="preserve">ours<`),
-    );
-    expect(sheet).toContain(`<v>1</v></c>`);
-  });
+it.each<[string, Partial<SheetSpec>, string]>([
+  ['right of the list', {}, 'C'],
+  ['right of a longer row', { rows: ROWS + row(4, 'a.com', null, null, 'x') }, 'E'],
+  ['right of a note below the list', { rows: ROWS + row(9, 'n', null, 'x') }, 'D'],
+  ['right of a coloured cell', { rows: colour('F3') }, 'G'],
+  [
+    'right of a coloured row without texts',
+    { rows: `${ROWS}<row r="4">${blank('D4', 1)}</row>` },
+    'E',
+  ],
+  ['right of merged cells', { after: merge('B3:D3') }, 'E'],
+  ['right of a coloured column', { before: columns(4, 5) }, 'F'],
+  ['regardless of a column that has only a font', { before: columns(4, 5, 3) }, 'C'],
+  ['regardless of columns to the end', { before: columns(3, 16_384) }, 'C'],
+  ['regardless of a font', { rows: colour('F3').replace('s="1"', 's="3"') }, 'C'],
+  ['regardless of a format that goes on to the end', { rows: colour('XFD3') }, 'C'],
+  [
+    'right of where a formula spills',
+    {
+      rows: ROWS.replace(
+        /<c r="B3"/,
+        '<c r="B3" t="str" cm="1"><f t="array" ref="B3:E3">X()</f><v>a</v></c><c r="C3"',
+      ).replace('<is><t>Rome</t></is>', '<is><t>b</t></is>'),
+    },
+    'F',
+  ],
+  [
+    'left of a stray cell at the end of the sheet',
+    { rows: ROWS.replace(/<\/row>$/, '<c r="D3"><v>1</v></c><c r="XFD3"><v>1</v></c></row>') },
+    'C',
+  ],
+  ['regardless of what is merged elsewhere', { after: merge('A8:F9') }, 'C'],
+])('a column of ours begins %s', async (_, spec, column) => {
+  const sheet = await sheetOf(spec);
+  expect(sheet).toMatch(
+    new RegExp(`<c r="${column}[13]" t="inlineStr"><is><t xml:space="preserve">ours<`),
+  );
+  expect(sheet).toContain(`<v>1</v></c>`);
 });
 
 describe('what is there', () => {
