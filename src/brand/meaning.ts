@@ -378,6 +378,9 @@ function isFailure([given, one]: readonly [string, unknown]): boolean {
   );
 }
 
+/** So many redirects are followed, one after the other. */
+export const MAX_REDIRECTS = 3;
+
 function meaningOfRedirect(evidence: Evidence): Meaning {
   const { response, origin, path, domain, followsSigned = false } = evidence;
   const { httpStatus, headers } = response;

@@ -115,9 +115,9 @@ export function assembleWorker(options: AssembledWorkerOptions) {
     now: today,
     concurrency,
     diagnosis,
-    probe: async (domain) => {
+    probe: async (domain, path = endpoint.path(domain)) => {
       const sentAtMs = clock.nowMs();
-      const meaning = await client.call(endpoint.path(domain), stopSwitch.noCall, domain);
+      const meaning = await client.call(path, stopSwitch.noCall, domain);
       options.onCall?.({ domain, meaning, latencyMs: clock.nowMs() - sentAtMs, isProbe: true });
       return meaning;
     },

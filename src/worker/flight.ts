@@ -93,6 +93,12 @@ export class Flight implements Permit {
     this.#learn(meaning, this.#parts.diagnosis.noteProbe(meaning, this.#call));
   }
 
+  /** The answer is elsewhere, which is asked for next: this one tells nothing. */
+  sentElsewhere(meaning: Meaning): void {
+    this.#bill(meaning);
+    this.#learn(meaning, 'none');
+  }
+
   abandoned(why?: unknown): void {
     const { line } = this.#parts;
     this.#spend.spend(why instanceof ClosedConnectionError ? 0 : undefined);

@@ -15,8 +15,12 @@ export interface GateOptions {
   /** Calls that may be in flight at once. */
   readonly concurrency: number;
   readonly diagnosis: Pick<Diagnosis, keyof Diagnosis>;
-  /** Asks about a domain that was found before, to see whether the API is well. */
-  readonly probe: (domain: string) => Promise<Meaning>;
+  /**
+   * Asks about a domain that was found before, to see whether the API is well.
+   *
+   * @param path where it was sent. @default that of the domain
+   */
+  readonly probe: (domain: string, path?: string) => Promise<Meaning>;
   readonly budget: Budget;
   readonly stopSwitch: StopSwitch;
   readonly counters: CallCounters;

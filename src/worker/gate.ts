@@ -1,3 +1,4 @@
+import { MAX_REDIRECTS, type Meaning } from '../brand/meaning.ts';
 import { type Budget, type Permit as BudgetPermit, both, isUsedUp } from '../calls/budget.ts';
 import { Flight, type FlightParts, type Permit } from './flight.ts';
 import type { GateOptions } from './gate-options.ts';
@@ -159,9 +160,7 @@ export class Gate {
     const { diagnosis } = this.#options;
     try {
       for (let domain = diagnosis.probe; domain !== undefined; domain = diagnosis.probe) {
-        const spend = await this.#payForProbe();
-        if (spend) await this.#askProbe(domain, spend);
-        else diagnosis.giveUpProbe();
+        if (!(await this.#askProbe(domain))) diagnosis.giveUpProbe();
         if (this.#isIdle) diagnosis.idle(this.#line.inFlight + this.#line.length);
       }
     } catch {
@@ -188,19 +187,35 @@ export class Gate {
     return undefined;
   }
 
-  async #askProbe(domain: string, spend: BudgetPermit): Promise<void> {
+  /** Follows redirects, as a lookup does. Returns whether all of its calls could be paid for. */
+  async #askProbe(domain: string): Promise<boolean> {
+    let path: string | undefined;
+    for (let redirects = 0; ; redirects += 1) {
+      const spend = await this.#payForProbe();
+      if (!spend) return false;
+      const flight = await this.#startProbe(domain, spend);
+      let meaning: Meaning;
+      try {
+        meaning = await this.#options.probe(domain, path);
+      } catch (error) {
+        flight.abandoned(error);
+        throw error;
+      }
+      if (meaning.kind !== 'redirect' || redirects >= MAX_REDIRECTS) {
+        flight.probed(meaning);
+        return true;
+      }
+      flight.sentElsewhere(meaning);
+      path = meaning.path;
+    }
+  }
+
+  async #startProbe(domain: string, spend: BudgetPermit): Promise<Flight> {
     await this.#turn(spend, 'probe');
-    if (!spend.isGood() || this.#options.stopSwitch.stopped) {
-      this.#giveBack(spend);
-      throw new NotAskedError();
-    }
-    const flight = new Flight(this.#parts, { domain }, spend);
-    try {
-      flight.probed(await this.#options.probe(domain));
-    } catch (error) {
-      flight.abandoned(error);
-      throw error;
-    }
+    if (spend.isGood() && !this.#options.stopSwitch.stopped)
+      return new Flight(this.#parts, { domain }, spend);
+    this.#giveBack(spend);
+    throw new NotAskedError();
   }
 
   // ---- what each call needs ----

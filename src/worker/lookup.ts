@@ -1,7 +1,7 @@
 import pRetry from 'p-retry';
 import type { BrandClient } from '../brand/client.ts';
 import type { Endpoint } from '../brand/endpoint.ts';
-import type { Meaning } from '../brand/meaning.ts';
+import { MAX_REDIRECTS, type Meaning } from '../brand/meaning.ts';
 import { ClosedConnectionError } from '../brand/transport.ts';
 import type { Outcome } from '../calls/outcome.ts';
 import type { Batches } from './batches.ts';
@@ -62,7 +62,6 @@ export interface LookupBounds extends Pick<Question, 'budget' | 'list'> {
   readonly onWithheld?: (isWithheld: boolean) => void;
 }
 
-const MAX_REDIRECTS = 3;
 /**
  * A lookup is asked again without an attempt this often: with 429 at a limit hardly more than
  * twice.

@@ -5,7 +5,7 @@ import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { isLeftOut } from '../support/left-out.ts';
 import { freePort, useDatabase } from '../support/redis.ts';
 import { openApi, openServer } from './support/api.ts';
-import { start, startHere, summaryOf } from './support/command.ts';
+import { enrichHere, start, startHere, summaryOf } from './support/command.ts';
 import { whyNoContainers } from './support/containers.ts';
 import { openList } from './support/folder.ts';
 
@@ -55,6 +55,28 @@ it('a worker that starts before its API waits for it, though nothing ever listen
   expect(ended.code, ended.stderr).toBe(0);
   expect(summaryOf(ended)).toMatchObject({ statuses: { found: 10 } });
   expect((await worker.stop()).code).toBe(0);
+});
+
+it('an API that sends each call to another path is seen to be back', async () => {
+  const folder = openList(40);
+  const known = new Set<string>();
+  let left = 30;
+  const { url } = await openServer(({ url: asked = '' }, response) => {
+    const { pathname, searchParams } = new URL(asked, 'http://api');
+    const domain = searchParams.get('domain') ?? '';
+    if (!known.has(domain) && known.size >= 20 && left > 0) {
+      left -= 1;
+      response.writeHead(503).end('{}');
+    } else if (pathname === '/v1/brand') {
+      response.writeHead(301, { location: `/v2/brand?domain=${domain}` }).end();
+    } else {
+      known.add(domain);
+      response.end(JSON.stringify({ name: domain }));
+    }
+  });
+  const ended = await enrichHere(folder, url, '--json');
+  expect(ended.code, ended.stderr).toBe(0);
+  expect(summaryOf(ended)).toMatchObject({ statuses: { found: 40 } });
 });
 
 const PAGE = { headers: { 'content-type': 'text/html' }, body: '<html>Try again later</html>' };

@@ -296,6 +296,28 @@ describe('a probe', () => {
     expect(told.filter((what) => String(what).startsWith('spent'))).toHaveLength(calls);
   });
 
+  it.each([
+    { redirects: 3, holds: 'probe of p: http_200' },
+    { redirects: 4, holds: 'probe of p: http_301' },
+  ])('goes where it is sent, $redirects times, and tells what it gets there', async (given) => {
+    const asked: (string | undefined)[] = [];
+    const { gate, set, told } = stage({
+      budget: budgetOf('left', (what) => told.push(what)),
+      probe: async (domain, path) => {
+        asked.push(path);
+        return asked.length <= given.redirects
+          ? answer.sentTo(`/${asked.length}`)
+          : answer.found(domain);
+      },
+    });
+    set.probes.push('p');
+    gate.idle();
+    for (let turn = 0; turn < 9; turn += 1) await nextTurn();
+    expect(asked).toEqual([undefined, '/1', '/2', '/3']);
+    expect(told.filter((what) => String(what).startsWith('spent'))).toHaveLength(4);
+    expect(told.filter((what) => String(what).startsWith('probe'))).toEqual([given.holds]);
+  });
+
   it('goes ahead of all, though no other call may start, and one after the other', async () => {
     const { gate, ask, set, told } = stage({ concurrency: 1 });
     const first = await ask();

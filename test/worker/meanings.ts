@@ -34,6 +34,14 @@ export const throttled = failing('throttled', 429);
 export const quota = failing('quota', 402);
 /** No call leaves this machine. */
 export const machine: Meaning = { ...failing('machine', 0)('no_route'), form: 'none' };
+/** What is asked is answered elsewhere. */
+export const sentTo = (path: string): Meaning => ({
+  ...JSON_ANSWER,
+  kind: 'redirect',
+  path,
+  httpStatus: 301,
+  reason: 'http_301',
+});
 export const later = (meaning: Meaning, retryAfterMs: number): Meaning => ({
   ...meaning,
   retryAfterMs,
