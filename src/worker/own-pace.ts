@@ -4,16 +4,15 @@ import {
   climb,
   createPace,
   ended,
-  nextStartMs,
   type Pace,
   type PacedCall,
   type Refusal,
   refused,
   resume,
   slow,
-  start,
 } from './pace.ts';
 import type { Learned, StartedCalls } from './pace-memory.ts';
+import { nextStartMs, start } from './pace-starts.ts';
 import {
   bookFixed,
   createFixedRate,

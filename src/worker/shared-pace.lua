@@ -1,5 +1,5 @@
--- Generated from pace.ts, ../calls/rate.ts, rate.ts, shared-pace.ts, pace-in-redis.ts by npm run make:lua.
--- sha256 of these: f260fb0e97da21b945347286bfd8cfc1538af4ae0e4e12287633670905665919
+-- Generated from pace.ts, pace-starts.ts, ../calls/rate.ts, rate.ts, shared-pace.ts, pace-in-redis.ts by npm run make:lua.
+-- sha256 of these: 9f831c2cbe861616758f27dc49a55610a6796c5b540c5ff12df4a20cb7b19d59
 local require
 local ____modules = {}
 local ____moduleCache = {}
@@ -106,36 +106,7 @@ return ____exports
  end,
 ["worker.pace"] = function(...) 
 local ____exports = {}
-local slotMs, skipUnwanted, isOld, publish, widen, beginRound, rise, climbOn, endClimb, isOfCap, reopen, estimate, narrow, learn, FIRST_WINDOW, LEAST_ROUND_MS, FEW_UNDER_WAY, SLACK_MS, LEAST_RISE_MS, MOST_AHEAD, MOST_MARGIN, LEAST_MARGIN, FEW_CALLS, UNSURE_CALLS, SURE_CALLS, MOST_CALLS, MOST_WINDOW_CALLS, SLOWEST_PER_MS, FASTEST_PER_MS, CLIMB_FROM, CLIMB_CALLS, SLOWEST_CLIMB_PER_MS, AT_ONCE_PER_MS, UNWANTED_MS, UNWANTED_LATENCIES, HEALTHY_MS, MOST_PATIENCE_MS, SHORT_MS, ROUNDED_MS, TRIAL_CALLS, FAR, MOST_UNDER_WAY, TIMER_MS, CATCH_UP_MS, CATCH_UP_FACTOR
-function slotMs(____bindingPattern0, nowMs)
-    local ratePerMs
-    local lastMs
-    local nextMs
-    nextMs = ____bindingPattern0.nextMs
-    lastMs = ____bindingPattern0.lastMs
-    ratePerMs = ____bindingPattern0.ratePerMs
-    local gapMs = 1 / ratePerMs
-    if gapMs < TIMER_MS then
-        return math.max(nextMs, nowMs - CATCH_UP_MS) - TIMER_MS
-    end
-    local dueMs = math.max(
-        math.min(nextMs, lastMs + gapMs + CATCH_UP_MS),
-        nowMs - CATCH_UP_MS
-    )
-    return math.max(dueMs, lastMs + gapMs / CATCH_UP_FACTOR)
-end
-function skipUnwanted(pace, atMs)
-    local dueMs = math.max(pace.lastMs, pace.shutUntilMs, pace.nextMs, pace.epochMs)
-    local lateMs = atMs - dueMs
-    if lateMs < math.max(UNWANTED_MS, UNWANTED_LATENCIES * pace.latencyMs) then
-        return
-    end
-    pace.epochMs = pace.epochMs + lateMs
-    pace.healthyMs = pace.healthyMs + lateMs
-    if pace.state ~= "flowing" then
-        pace.refusedMs = pace.refusedMs + lateMs
-    end
-end
+local isOld, publish, widen, beginRound, rise, climbOn, endClimb, isOfCap, reopen, estimate, narrow, learn, FIRST_WINDOW, LEAST_ROUND_MS, FEW_UNDER_WAY, SLACK_MS, LEAST_RISE_MS, MOST_AHEAD, MOST_MARGIN, LEAST_MARGIN, FEW_CALLS, UNSURE_CALLS, SURE_CALLS, MOST_CALLS, MOST_WINDOW_CALLS, SLOWEST_PER_MS, FASTEST_PER_MS, CLIMB_FROM, CLIMB_CALLS, SLOWEST_CLIMB_PER_MS, AT_ONCE_PER_MS, HEALTHY_MS, MOST_PATIENCE_MS, SHORT_MS, ROUNDED_MS, TRIAL_CALLS, FAR
 function isOld(____bindingPattern0, sentAtMs)
     local testMs
     local cutMs
@@ -157,10 +128,10 @@ function publish(pace, quota, nowMs)
     pace.nextMs = nowMs
 end
 function widen(pace, sentAtMs, nowMs)
-    local ____pace_6 = pace
-    local window = ____pace_6.window
-    local windowMs = ____pace_6.windowMs
-    local latencyMs = ____pace_6.latencyMs
+    local ____pace_4 = pace
+    local window = ____pace_4.window
+    local windowMs = ____pace_4.windowMs
+    local latencyMs = ____pace_4.latencyMs
     if sentAtMs < windowMs then
         return
     end
@@ -188,14 +159,14 @@ function beginRound(pace, window, nowMs)
     pace.windowMs = nowMs
 end
 function rise(pace, nowMs)
-    local ____pace_7 = pace
-    local limitPerMs = ____pace_7.limitPerMs
-    local margin = ____pace_7.margin
-    local riseCalls = ____pace_7.riseCalls
-    local ratePerMs = ____pace_7.ratePerMs
-    local latencyMs = ____pace_7.latencyMs
-    local deadMs = ____pace_7.deadMs
-    local isStated = ____pace_7.isStated
+    local ____pace_5 = pace
+    local limitPerMs = ____pace_5.limitPerMs
+    local margin = ____pace_5.margin
+    local riseCalls = ____pace_5.riseCalls
+    local ratePerMs = ____pace_5.ratePerMs
+    local latencyMs = ____pace_5.latencyMs
+    local deadMs = ____pace_5.deadMs
+    local isStated = ____pace_5.isStated
     if nowMs - pace.healthyMs > pace.patienceMs and pace.accepted > CLIMB_CALLS then
         return ____exports.climb(pace, FASTEST_PER_MS, nowMs)
     end
@@ -284,11 +255,11 @@ function ____exports.resume(pace, nowMs)
     pace.epochAccepted = 0
 end
 function endClimb(pace, nowMs, statedMs)
-    local ____pace_11 = pace
-    local ratePerMs = ____pace_11.ratePerMs
-    local limitPerMs = ____pace_11.limitPerMs
-    local margin = ____pace_11.margin
-    local riseCalls = ____pace_11.riseCalls
+    local ____pace_9 = pace
+    local ratePerMs = ____pace_9.ratePerMs
+    local limitPerMs = ____pace_9.limitPerMs
+    local margin = ____pace_9.margin
+    local riseCalls = ____pace_9.riseCalls
     local isAsBefore = pace.phase == "cruising" and ratePerMs >= limitPerMs and ratePerMs < 2.1 * limitPerMs
     pace.phase = "cruising"
     pace.climbToPerMs = 0
@@ -312,11 +283,11 @@ function endClimb(pace, nowMs, statedMs)
     pace.nextMs = pace.shutUntilMs
 end
 function isOfCap(pace, inFlight)
-    local ____pace_12 = pace
-    local cap = ____pace_12.cap
-    local atCap = ____pace_12.atCap
-    local flown = ____pace_12.flown
-    local flownVariance = ____pace_12.flownVariance
+    local ____pace_10 = pace
+    local cap = ____pace_10.cap
+    local atCap = ____pace_10.atCap
+    local flown = ____pace_10.flown
+    local flownVariance = ____pace_10.flownVariance
     local far = (inFlight - flown) / math.sqrt(math.max(1, flownVariance))
     pace.crowded = far > FAR and pace.accepted >= FEW_CALLS and pace.crowded + 1 or 0
     return pace.crowded > 1 or cap > 0 and inFlight >= cap and atCap < TRIAL_CALLS
@@ -343,13 +314,13 @@ function reopen(pace, sentAtMs, nowMs)
     pace.epochAccepted = 0
 end
 function estimate(pace, nowMs, deadMs)
-    local ____pace_13 = pace
-    local phase = ____pace_13.phase
-    local isStated = ____pace_13.isStated
-    local count = ____pace_13.epochAccepted
-    local last = ____pace_13.lastAccepted
-    local latencyMs = ____pace_13.latencyMs
-    local ratePerMs = ____pace_13.ratePerMs
+    local ____pace_11 = pace
+    local phase = ____pace_11.phase
+    local isStated = ____pace_11.isStated
+    local count = ____pace_11.epochAccepted
+    local last = ____pace_11.lastAccepted
+    local latencyMs = ____pace_11.latencyMs
+    local ratePerMs = ____pace_11.ratePerMs
     local lastedMs = math.max(1, nowMs - pace.epochMs)
     local activeMs = math.max(1, lastedMs - deadMs)
     local most = math.max(1, 0.1 * last * deadMs / lastedMs)
@@ -411,10 +382,10 @@ function estimate(pace, nowMs, deadMs)
     end
 end
 function narrow(pace, low, high, count)
-    local ____pace_14 = pace
-    local limitPerMs = ____pace_14.limitPerMs
-    local margin = ____pace_14.margin
-    local riseCalls = ____pace_14.riseCalls
+    local ____pace_12 = pace
+    local limitPerMs = ____pace_12.limitPerMs
+    local margin = ____pace_12.margin
+    local riseCalls = ____pace_12.riseCalls
     local from = math.max(low, limitPerMs * (1 - margin))
     local to = math.min(high, limitPerMs * (1 + margin))
     local isAgreed = from <= to * 1.02
@@ -451,7 +422,6 @@ FEW_UNDER_WAY = 16
 SLACK_MS = 100
 LEAST_RISE_MS = 400
 MOST_AHEAD = 1.5
-local FLOW_MS = 500
 MOST_MARGIN = 0.15
 LEAST_MARGIN = 0.01
 FEW_CALLS = 15
@@ -467,8 +437,6 @@ CLIMB_FROM = 1 / 8
 CLIMB_CALLS = 6
 SLOWEST_CLIMB_PER_MS = 1 / 1000
 AT_ONCE_PER_MS = 20 / 1000
-UNWANTED_MS = 2000
-UNWANTED_LATENCIES = 4
 HEALTHY_MS = 60000
 local AT_START_MS = 30000
 MOST_PATIENCE_MS = 240000
@@ -478,7 +446,6 @@ local LONGEST_STATED_MS = 3600000
 SHORT_MS = 3000
 ROUNDED_MS = 1000
 local OUTAGE_MS = 5000
-local LOST_MS = 300000
 local CAP_CALLS = 300
 TRIAL_CALLS = 50
 FAR = 1.3
@@ -558,60 +525,12 @@ function ____exports.isLimitUnsure(____bindingPattern0)
     windowCalls = ____bindingPattern0.windowCalls
     return phase == "cruising" and riseCalls <= UNSURE_CALLS and windowCalls < FEW_CALLS
 end
-function ____exports.nextStartMs(pace, nowMs, inFlight)
-    local ____pace_1 = pace
-    local phase = ____pace_1.phase
-    local state = ____pace_1.state
-    local cap = ____pace_1.cap
-    local window = ____pace_1.window
-    local testMs = ____pace_1.testMs
-    local shutUntilMs = ____pace_1.shutUntilMs
-    local most = math.min(cap > 0 and cap or MOST_UNDER_WAY, phase == "starting" and window or MOST_UNDER_WAY)
-    local ____temp_2
-    if state == "testing" then
-        ____temp_2 = testMs > 0 and nowMs - testMs < LOST_MS
-    else
-        ____temp_2 = inFlight >= most
-    end
-    local isFull = ____temp_2
-    if isFull then
-        return math.huge
-    end
-    local isPaced = state ~= "testing" and phase ~= "fixed"
-    return math.max(
-        nowMs,
-        shutUntilMs,
-        isPaced and slotMs(pace, nowMs) or 0
-    )
-end
-MOST_UNDER_WAY = 1000000
-TIMER_MS = 5
-CATCH_UP_MS = 20
-CATCH_UP_FACTOR = 1.5
-function ____exports.start(pace, atMs)
-    skipUnwanted(pace, atMs)
-    if pace.state == "testing" then
-        pace.testMs = atMs
-    end
-    local gapMs = 1 / pace.ratePerMs
-    pace.nextMs = math.max(
-        pace.nextMs,
-        atMs - math.min(gapMs, CATCH_UP_MS)
-    ) + gapMs
-    local spanMs = math.max(FLOW_MS, 10 * gapMs)
-    local sinceMs = math.max(
-        0,
-        atMs - math.max(pace.lastMs, pace.shutUntilMs)
-    )
-    pace.flowPerMs = pace.flowPerMs * math.exp(-sinceMs / spanMs) + 1 / spanMs
-    pace.lastMs = math.max(pace.lastMs, atMs)
-end
 function ____exports.accepted(pace, call, nowMs)
-    local ____call_3 = call
-    local sentAtMs = ____call_3.sentAtMs
-    local latencyMs = ____call_3.latencyMs
-    local inFlight = ____call_3.inFlight
-    local limits = ____call_3.limits
+    local ____call_1 = call
+    local sentAtMs = ____call_1.sentAtMs
+    local latencyMs = ____call_1.latencyMs
+    local inFlight = ____call_1.inFlight
+    local limits = ____call_1.limits
     if latencyMs > 0 then
         pace.latencyMs = pace.latencyMs + (latencyMs - pace.latencyMs) * (pace.latencyMs == 0 and 1 or 0.1)
     end
@@ -655,14 +574,14 @@ function ____exports.refused(pace, call, nowMs, how)
     if how == nil then
         how = "refused"
     end
-    local ____call_8 = call
-    local limits = ____call_8.limits
-    local retryAfterMs = ____call_8.retryAfterMs
+    local ____call_6 = call
+    local limits = ____call_6.limits
+    local retryAfterMs = ____call_6.retryAfterMs
     if retryAfterMs == nil then
         retryAfterMs = 0
     end
-    local inFlight = ____call_8.inFlight
-    local sentAtMs = ____call_8.sentAtMs
+    local inFlight = ____call_6.inFlight
+    local sentAtMs = ____call_6.sentAtMs
     local resetMs = (limits and limits.remaining) == 0 and (limits.resetMs or 0) or 0
     local statedMs = math.min(
         math.max(retryAfterMs, resetMs),
@@ -724,6 +643,92 @@ function ____exports.slow(pace, ratePerMs, nowMs)
     pace.climbLeft = 0
     pace.ratePerMs = math.max(SLOWEST_PER_MS, ratePerMs)
     pace.nextMs = nowMs
+end
+return ____exports
+ end,
+["worker.pace-starts"] = function(...) 
+local ____exports = {}
+local slotMs, skipUnwanted, UNWANTED_MS, UNWANTED_LATENCIES, TIMER_MS, CATCH_UP_MS, CATCH_UP_FACTOR
+function slotMs(____bindingPattern0, nowMs)
+    local ratePerMs
+    local lastMs
+    local nextMs
+    nextMs = ____bindingPattern0.nextMs
+    lastMs = ____bindingPattern0.lastMs
+    ratePerMs = ____bindingPattern0.ratePerMs
+    local gapMs = 1 / ratePerMs
+    if gapMs < TIMER_MS then
+        return math.max(nextMs, nowMs - CATCH_UP_MS) - TIMER_MS
+    end
+    local dueMs = math.max(
+        math.min(nextMs, lastMs + gapMs + CATCH_UP_MS),
+        nowMs - CATCH_UP_MS
+    )
+    return math.max(dueMs, lastMs + gapMs / CATCH_UP_FACTOR)
+end
+function skipUnwanted(pace, atMs)
+    local dueMs = math.max(pace.lastMs, pace.shutUntilMs, pace.nextMs, pace.epochMs)
+    local lateMs = atMs - dueMs
+    if lateMs < math.max(UNWANTED_MS, UNWANTED_LATENCIES * pace.latencyMs) then
+        return
+    end
+    pace.epochMs = pace.epochMs + lateMs
+    pace.healthyMs = pace.healthyMs + lateMs
+    if pace.state ~= "flowing" then
+        pace.refusedMs = pace.refusedMs + lateMs
+    end
+end
+local LOST_MS = 300000
+UNWANTED_MS = 2000
+UNWANTED_LATENCIES = 4
+local FLOW_MS = 500
+local MOST_UNDER_WAY = 1000000
+TIMER_MS = 5
+CATCH_UP_MS = 20
+CATCH_UP_FACTOR = 1.5
+function ____exports.nextStartMs(pace, nowMs, inFlight)
+    local ____pace_0 = pace
+    local phase = ____pace_0.phase
+    local state = ____pace_0.state
+    local cap = ____pace_0.cap
+    local window = ____pace_0.window
+    local testMs = ____pace_0.testMs
+    local shutUntilMs = ____pace_0.shutUntilMs
+    local most = math.min(cap > 0 and cap or MOST_UNDER_WAY, phase == "starting" and window or MOST_UNDER_WAY)
+    local ____temp_1
+    if state == "testing" then
+        ____temp_1 = testMs > 0 and nowMs - testMs < LOST_MS
+    else
+        ____temp_1 = inFlight >= most
+    end
+    local isFull = ____temp_1
+    if isFull then
+        return math.huge
+    end
+    local isPaced = state ~= "testing" and phase ~= "fixed"
+    return math.max(
+        nowMs,
+        shutUntilMs,
+        isPaced and slotMs(pace, nowMs) or 0
+    )
+end
+function ____exports.start(pace, atMs)
+    skipUnwanted(pace, atMs)
+    if pace.state == "testing" then
+        pace.testMs = atMs
+    end
+    local gapMs = 1 / pace.ratePerMs
+    pace.nextMs = math.max(
+        pace.nextMs,
+        atMs - math.min(gapMs, CATCH_UP_MS)
+    ) + gapMs
+    local spanMs = math.max(FLOW_MS, 10 * gapMs)
+    local sinceMs = math.max(
+        0,
+        atMs - math.max(pace.lastMs, pace.shutUntilMs)
+    )
+    pace.flowPerMs = pace.flowPerMs * math.exp(-sinceMs / spanMs) + 1 / spanMs
+    pace.lastMs = math.max(pace.lastMs, atMs)
 end
 return ____exports
  end,
@@ -795,11 +800,12 @@ local accepted = ____pace_2Ets.accepted
 local climb = ____pace_2Ets.climb
 local createPace = ____pace_2Ets.createPace
 local ended = ____pace_2Ets.ended
-local nextStartMs = ____pace_2Ets.nextStartMs
 local refused = ____pace_2Ets.refused
 local resume = ____pace_2Ets.resume
 local slow = ____pace_2Ets.slow
-local start = ____pace_2Ets.start
+local ____pace_2Dstarts_2Ets = require("worker.pace-starts")
+local nextStartMs = ____pace_2Dstarts_2Ets.nextStartMs
+local start = ____pace_2Dstarts_2Ets.start
 local ____rate_2Ets = require("worker.rate")
 local bookFixed = ____rate_2Ets.bookFixed
 local createFixedRate = ____rate_2Ets.createFixedRate

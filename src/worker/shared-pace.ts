@@ -4,15 +4,14 @@ import {
   climb,
   createPace,
   ended,
-  nextStartMs,
   type Pace,
   type PacedCall,
   type Refusal,
   refused,
   resume,
   slow,
-  start,
 } from './pace.ts';
+import { nextStartMs, start } from './pace-starts.ts';
 import { bookFixed, createFixedRate, type FixedRate, nextFixedStartMs } from './rate.ts';
 
 /**

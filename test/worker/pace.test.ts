@@ -5,14 +5,13 @@ import {
   climb,
   createPace,
   ended,
-  nextStartMs,
   type Pace,
   refused,
   resume,
   slow,
-  start,
 } from '../../src/worker/pace.ts';
 import { learnedOf, readLearned } from '../../src/worker/pace-memory.ts';
+import { nextStartMs, start } from '../../src/worker/pace-starts.ts';
 import { play } from '../simulation/play.ts';
 
 const UNKNOWN = { limitPerMs: 0, cap: 0, isFixed: false };
