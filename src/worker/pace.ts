@@ -22,14 +22,14 @@ import type { LimitHints } from '../calls/rate.ts';
  * | fixed | kept elsewhere (`rate.ts`); only waits are kept here |
  *
  * Where calls fail for another reason than the rate, or are suspected to, the rate is taken down
- * and climbs back
- * by doubling (`slow`, `climb`), unless a refusal shows a limit on the way.
+ * and climbs back by doubling (`slow`, `climb`), unless a refusal shows a limit on the way.
  *
  * A refusal tells a range for the limit: from what was accepted since the last one, over the time
  * that took, to the rate that was refused. What agrees with the range that was known makes it
  * narrower, and the next trial later; what does not takes its place. A time in which all was
  * refused is part of a window, or of what a bucket saves, if as much was accepted before it as
- * before the last one; one that is stated may be a penalty.
+ * before the last one; one that is stated may be a penalty. A refusal while calls that were sent
+ * later are served is by chance, and undone.
  */
 export type Pace = ReturnType<typeof createPace>;
 
@@ -103,6 +103,8 @@ const CAP_CALLS = 300;
 const TRIAL_CALLS = 50;
 /** In standard deviations. */
 const FAR = 1.3;
+/** So many calls that are served beside each that is refused show that it is by chance. */
+const SERVED = 8;
 
 type Phase = 'starting' | 'cruising' | 'published' | 'fixed';
 
@@ -203,9 +205,28 @@ export function createPace(nowMs: number, known: Known) {
     deadMs: 0,
     /** Calls that a window holds; 0 where the limit is counted in none. */
     windowCalls,
+    /** The last refusal, while it may turn out to be one by chance. */
+    undo: undefined as Undo | undefined,
     nextMs: nowMs,
     lastMs: LONG_AGO_MS,
   };
+}
+
+/** A refusal: what it changed, and what became of calls that were sent after the refused one. */
+interface Undo {
+  readonly before: object;
+  readonly ratePerMs: number;
+  readonly sentMs: number;
+  served: number;
+  refused: number;
+}
+
+function createUndo(pace: Pace, sentMs: number): Undo {
+  const { phase, ratePerMs, limitPerMs, margin, riseCalls } = pace;
+  const { windowCalls, deadMs, climbToPerMs, isDoubted } = pace;
+  const learned = { phase, ratePerMs, limitPerMs, margin, riseCalls, windowCalls };
+  const before = { ...learned, deadMs, climbToPerMs, isDoubted };
+  return { before, ratePerMs, sentMs, served: 0, refused: 0 };
 }
 
 /**
@@ -222,6 +243,8 @@ export function accepted(pace: Pace, call: PacedCall, nowMs: number): void {
   }
   pace.epochAccepted += 1;
   if (limits?.quota) publish(pace, limits.quota, nowMs);
+  const { undo, cutMs } = pace;
+  if (undo && sentAtMs > undo.sentMs && sentAtMs <= cutMs) servedBeside(pace, undo, nowMs);
   if (isOld(pace, sentAtMs)) return;
   if (pace.state !== 'flowing') reopen(pace, sentAtMs, nowMs);
   pace.accepted += 1;
@@ -236,6 +259,35 @@ export function accepted(pace: Pace, call: PacedCall, nowMs: number): void {
   if (pace.atCap < CAP_CALLS) return;
   pace.cap += 1;
   pace.atCap = 0;
+}
+
+/**
+ * A call was served that was sent after one that was refused, before that was known. A limit that
+ * refuses one call refuses most that come next: where nearly all are served, it was by chance.
+ */
+function servedBeside(pace: Pace, undo: Undo, nowMs: number): void {
+  undo.served += 1;
+  if (undo.served < SERVED * (undo.refused + 1)) {
+    if (pace.state === 'flowing') learnServed(pace, undo);
+    return;
+  }
+  Object.assign(pace, undo.before);
+  pace.undo = undefined;
+  pace.state = 'flowing';
+  pace.isStated = false;
+  pace.isAway = false;
+  pace.testMs = 0;
+  pace.cutMs = undo.sentMs;
+  pace.shutUntilMs = Math.min(pace.shutUntilMs, nowMs);
+  pace.nextMs = Math.min(pace.nextMs, nowMs);
+}
+
+/** So much was served while some was refused: the limit is no less. */
+function learnServed(pace: Pace, { ratePerMs, served, refused }: Undo): void {
+  const all = served + refused;
+  const leastPerMs = (ratePerMs * served) / (all + 1);
+  if (pace.phase !== 'cruising' || all < SERVED || leastPerMs < pace.limitPerMs) return;
+  learn(pace, leastPerMs, MOST_MARGIN, UNSURE_CALLS);
 }
 
 /** Sent before the last refusal, or by somebody who did not know of it: it says nothing new. */
@@ -333,12 +385,17 @@ export function refused(
   const resetMs = limits?.remaining === 0 ? (limits.resetMs ?? 0) : 0;
   const statedMs = Math.min(Math.max(retryAfterMs, resetMs), LONGEST_STATED_MS);
   if (isOld(pace, sentAtMs)) {
+    if (pace.undo) pace.undo.refused += 1;
     if (statedMs > 0 && pace.isStated)
       pace.shutUntilMs = Math.max(pace.shutUntilMs, nowMs + statedMs);
     return;
   }
   const isAgain = pace.state !== 'flowing';
   if (!isAgain) {
+    // A limit that is sure is expected to refuse a call now and then.
+    const isSure = pace.phase === 'cruising' && pace.riseCalls > UNSURE_CALLS;
+    const mayBeChance = !isSure && pace.phase !== 'published';
+    pace.undo = mayBeChance ? createUndo(pace, sentAtMs) : undefined;
     pace.refusedMs = nowMs;
     if (how === 'refused') pace.refusals += 1;
   }
@@ -474,6 +531,10 @@ function reopen(pace: Pace, sentAtMs: number, nowMs: number): void {
     estimate(pace, nowMs, Math.max(0, sentAtMs - pace.refusedMs));
     pace.nextMs = Math.max(nowMs, sentAtMs + 1 / pace.ratePerMs);
   }
+  // What lasts is a limit, whatever was served just after its first refusal.
+  const isShort = nowMs - pace.refusedMs <= 2 * (pace.latencyMs + FIRST_PAUSE_MS);
+  if (!isShort) pace.undo = undefined;
+  else if (pace.undo) learnServed(pace, pace.undo);
   pace.state = 'flowing';
   pace.isAway = false;
   pace.lastAccepted = Math.max(pace.epochAccepted, pace.lastAccepted / 8);

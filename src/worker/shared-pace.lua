@@ -1,5 +1,5 @@
 -- Generated from pace.ts, pace-starts.ts, ../calls/rate.ts, rate.ts, shared-pace.ts, pace-in-redis.ts by npm run make:lua.
--- sha256 of these: 9f831c2cbe861616758f27dc49a55610a6796c5b540c5ff12df4a20cb7b19d59
+-- sha256 of these: e8855eaab05150a34927c7ac1f4ce2e2e32221c1be8090e8c4c3a031693be6c4
 local require
 local ____modules = {}
 local ____moduleCache = {}
@@ -105,8 +105,42 @@ end
 return ____exports
  end,
 ["worker.pace"] = function(...) 
+local ____lualib = require("lualib_bundle")
+local __TS__ObjectAssign = ____lualib.__TS__ObjectAssign
 local ____exports = {}
-local isOld, publish, widen, beginRound, rise, climbOn, endClimb, isOfCap, reopen, estimate, narrow, learn, FIRST_WINDOW, LEAST_ROUND_MS, FEW_UNDER_WAY, SLACK_MS, LEAST_RISE_MS, MOST_AHEAD, MOST_MARGIN, LEAST_MARGIN, FEW_CALLS, UNSURE_CALLS, SURE_CALLS, MOST_CALLS, MOST_WINDOW_CALLS, SLOWEST_PER_MS, FASTEST_PER_MS, CLIMB_FROM, CLIMB_CALLS, SLOWEST_CLIMB_PER_MS, AT_ONCE_PER_MS, HEALTHY_MS, MOST_PATIENCE_MS, SHORT_MS, ROUNDED_MS, TRIAL_CALLS, FAR
+local servedBeside, learnServed, isOld, publish, widen, beginRound, rise, climbOn, endClimb, isOfCap, reopen, estimate, narrow, learn, FIRST_WINDOW, LEAST_ROUND_MS, FEW_UNDER_WAY, SLACK_MS, LEAST_RISE_MS, MOST_AHEAD, MOST_MARGIN, LEAST_MARGIN, FEW_CALLS, UNSURE_CALLS, SURE_CALLS, MOST_CALLS, MOST_WINDOW_CALLS, SLOWEST_PER_MS, FASTEST_PER_MS, FIRST_PAUSE_MS, CLIMB_FROM, CLIMB_CALLS, SLOWEST_CLIMB_PER_MS, AT_ONCE_PER_MS, HEALTHY_MS, MOST_PATIENCE_MS, SHORT_MS, ROUNDED_MS, TRIAL_CALLS, FAR, SERVED
+function servedBeside(pace, undo, nowMs)
+    undo.served = undo.served + 1
+    if undo.served < SERVED * (undo.refused + 1) then
+        if pace.state == "flowing" then
+            learnServed(pace, undo)
+        end
+        return
+    end
+    __TS__ObjectAssign(pace, undo.before)
+    pace.undo = nil
+    pace.state = "flowing"
+    pace.isStated = false
+    pace.isAway = false
+    pace.testMs = 0
+    pace.cutMs = undo.sentMs
+    pace.shutUntilMs = math.min(pace.shutUntilMs, nowMs)
+    pace.nextMs = math.min(pace.nextMs, nowMs)
+end
+function learnServed(pace, ____bindingPattern0)
+    local refused
+    local served
+    local ratePerMs
+    ratePerMs = ____bindingPattern0.ratePerMs
+    served = ____bindingPattern0.served
+    refused = ____bindingPattern0.refused
+    local all = served + refused
+    local leastPerMs = ratePerMs * served / (all + 1)
+    if pace.phase ~= "cruising" or all < SERVED or leastPerMs < pace.limitPerMs then
+        return
+    end
+    learn(pace, leastPerMs, MOST_MARGIN, UNSURE_CALLS)
+end
 function isOld(____bindingPattern0, sentAtMs)
     local testMs
     local cutMs
@@ -128,10 +162,10 @@ function publish(pace, quota, nowMs)
     pace.nextMs = nowMs
 end
 function widen(pace, sentAtMs, nowMs)
-    local ____pace_4 = pace
-    local window = ____pace_4.window
-    local windowMs = ____pace_4.windowMs
-    local latencyMs = ____pace_4.latencyMs
+    local ____pace_7 = pace
+    local window = ____pace_7.window
+    local windowMs = ____pace_7.windowMs
+    local latencyMs = ____pace_7.latencyMs
     if sentAtMs < windowMs then
         return
     end
@@ -159,14 +193,14 @@ function beginRound(pace, window, nowMs)
     pace.windowMs = nowMs
 end
 function rise(pace, nowMs)
-    local ____pace_5 = pace
-    local limitPerMs = ____pace_5.limitPerMs
-    local margin = ____pace_5.margin
-    local riseCalls = ____pace_5.riseCalls
-    local ratePerMs = ____pace_5.ratePerMs
-    local latencyMs = ____pace_5.latencyMs
-    local deadMs = ____pace_5.deadMs
-    local isStated = ____pace_5.isStated
+    local ____pace_8 = pace
+    local limitPerMs = ____pace_8.limitPerMs
+    local margin = ____pace_8.margin
+    local riseCalls = ____pace_8.riseCalls
+    local ratePerMs = ____pace_8.ratePerMs
+    local latencyMs = ____pace_8.latencyMs
+    local deadMs = ____pace_8.deadMs
+    local isStated = ____pace_8.isStated
     if nowMs - pace.healthyMs > pace.patienceMs and pace.accepted > CLIMB_CALLS then
         return ____exports.climb(pace, FASTEST_PER_MS, nowMs)
     end
@@ -255,11 +289,11 @@ function ____exports.resume(pace, nowMs)
     pace.epochAccepted = 0
 end
 function endClimb(pace, nowMs, statedMs)
-    local ____pace_9 = pace
-    local ratePerMs = ____pace_9.ratePerMs
-    local limitPerMs = ____pace_9.limitPerMs
-    local margin = ____pace_9.margin
-    local riseCalls = ____pace_9.riseCalls
+    local ____pace_14 = pace
+    local ratePerMs = ____pace_14.ratePerMs
+    local limitPerMs = ____pace_14.limitPerMs
+    local margin = ____pace_14.margin
+    local riseCalls = ____pace_14.riseCalls
     local isAsBefore = pace.phase == "cruising" and ratePerMs >= limitPerMs and ratePerMs < 2.1 * limitPerMs
     pace.phase = "cruising"
     pace.climbToPerMs = 0
@@ -283,11 +317,11 @@ function endClimb(pace, nowMs, statedMs)
     pace.nextMs = pace.shutUntilMs
 end
 function isOfCap(pace, inFlight)
-    local ____pace_10 = pace
-    local cap = ____pace_10.cap
-    local atCap = ____pace_10.atCap
-    local flown = ____pace_10.flown
-    local flownVariance = ____pace_10.flownVariance
+    local ____pace_15 = pace
+    local cap = ____pace_15.cap
+    local atCap = ____pace_15.atCap
+    local flown = ____pace_15.flown
+    local flownVariance = ____pace_15.flownVariance
     local far = (inFlight - flown) / math.sqrt(math.max(1, flownVariance))
     pace.crowded = far > FAR and pace.accepted >= FEW_CALLS and pace.crowded + 1 or 0
     return pace.crowded > 1 or cap > 0 and inFlight >= cap and atCap < TRIAL_CALLS
@@ -307,6 +341,12 @@ function reopen(pace, sentAtMs, nowMs)
         )
         pace.nextMs = math.max(nowMs, sentAtMs + 1 / pace.ratePerMs)
     end
+    local isShort = nowMs - pace.refusedMs <= 2 * (pace.latencyMs + FIRST_PAUSE_MS)
+    if not isShort then
+        pace.undo = nil
+    elseif pace.undo then
+        learnServed(pace, pace.undo)
+    end
     pace.state = "flowing"
     pace.isAway = false
     pace.lastAccepted = math.max(pace.epochAccepted, pace.lastAccepted / 8)
@@ -314,13 +354,13 @@ function reopen(pace, sentAtMs, nowMs)
     pace.epochAccepted = 0
 end
 function estimate(pace, nowMs, deadMs)
-    local ____pace_11 = pace
-    local phase = ____pace_11.phase
-    local isStated = ____pace_11.isStated
-    local count = ____pace_11.epochAccepted
-    local last = ____pace_11.lastAccepted
-    local latencyMs = ____pace_11.latencyMs
-    local ratePerMs = ____pace_11.ratePerMs
+    local ____pace_16 = pace
+    local phase = ____pace_16.phase
+    local isStated = ____pace_16.isStated
+    local count = ____pace_16.epochAccepted
+    local last = ____pace_16.lastAccepted
+    local latencyMs = ____pace_16.latencyMs
+    local ratePerMs = ____pace_16.ratePerMs
     local lastedMs = math.max(1, nowMs - pace.epochMs)
     local activeMs = math.max(1, lastedMs - deadMs)
     local most = math.max(1, 0.1 * last * deadMs / lastedMs)
@@ -382,10 +422,10 @@ function estimate(pace, nowMs, deadMs)
     end
 end
 function narrow(pace, low, high, count)
-    local ____pace_12 = pace
-    local limitPerMs = ____pace_12.limitPerMs
-    local margin = ____pace_12.margin
-    local riseCalls = ____pace_12.riseCalls
+    local ____pace_17 = pace
+    local limitPerMs = ____pace_17.limitPerMs
+    local margin = ____pace_17.margin
+    local riseCalls = ____pace_17.riseCalls
     local from = math.max(low, limitPerMs * (1 - margin))
     local to = math.min(high, limitPerMs * (1 + margin))
     local isAgreed = from <= to * 1.02
@@ -431,7 +471,7 @@ MOST_CALLS = 160
 MOST_WINDOW_CALLS = 320
 SLOWEST_PER_MS = 1 / 3600000
 FASTEST_PER_MS = 1000
-local FIRST_PAUSE_MS = 50
+FIRST_PAUSE_MS = 50
 local FIRST_AWAY_MS = 1000
 CLIMB_FROM = 1 / 8
 CLIMB_CALLS = 6
@@ -449,6 +489,7 @@ local OUTAGE_MS = 5000
 local CAP_CALLS = 300
 TRIAL_CALLS = 50
 FAR = 1.3
+SERVED = 8
 local function phaseOf(____bindingPattern0)
     local limitPerMs
     local isPublished
@@ -512,8 +553,38 @@ function ____exports.createPace(nowMs, known)
         cutMs = LONG_AGO_MS,
         deadMs = 0,
         windowCalls = windowCalls,
+        undo = nil,
         nextMs = nowMs,
         lastMs = LONG_AGO_MS
+    }
+end
+local function createUndo(pace, sentMs)
+    local ____pace_1 = pace
+    local phase = ____pace_1.phase
+    local ratePerMs = ____pace_1.ratePerMs
+    local limitPerMs = ____pace_1.limitPerMs
+    local margin = ____pace_1.margin
+    local riseCalls = ____pace_1.riseCalls
+    local ____pace_2 = pace
+    local windowCalls = ____pace_2.windowCalls
+    local deadMs = ____pace_2.deadMs
+    local climbToPerMs = ____pace_2.climbToPerMs
+    local isDoubted = ____pace_2.isDoubted
+    local learned = {
+        phase = phase,
+        ratePerMs = ratePerMs,
+        limitPerMs = limitPerMs,
+        margin = margin,
+        riseCalls = riseCalls,
+        windowCalls = windowCalls
+    }
+    local before = __TS__ObjectAssign({}, learned, {deadMs = deadMs, climbToPerMs = climbToPerMs, isDoubted = isDoubted})
+    return {
+        before = before,
+        ratePerMs = ratePerMs,
+        sentMs = sentMs,
+        served = 0,
+        refused = 0
     }
 end
 function ____exports.isLimitUnsure(____bindingPattern0)
@@ -526,17 +597,23 @@ function ____exports.isLimitUnsure(____bindingPattern0)
     return phase == "cruising" and riseCalls <= UNSURE_CALLS and windowCalls < FEW_CALLS
 end
 function ____exports.accepted(pace, call, nowMs)
-    local ____call_1 = call
-    local sentAtMs = ____call_1.sentAtMs
-    local latencyMs = ____call_1.latencyMs
-    local inFlight = ____call_1.inFlight
-    local limits = ____call_1.limits
+    local ____call_3 = call
+    local sentAtMs = ____call_3.sentAtMs
+    local latencyMs = ____call_3.latencyMs
+    local inFlight = ____call_3.inFlight
+    local limits = ____call_3.limits
     if latencyMs > 0 then
         pace.latencyMs = pace.latencyMs + (latencyMs - pace.latencyMs) * (pace.latencyMs == 0 and 1 or 0.1)
     end
     pace.epochAccepted = pace.epochAccepted + 1
     if limits and limits.quota then
         publish(pace, limits.quota, nowMs)
+    end
+    local ____pace_6 = pace
+    local undo = ____pace_6.undo
+    local cutMs = ____pace_6.cutMs
+    if undo and sentAtMs > undo.sentMs and sentAtMs <= cutMs then
+        servedBeside(pace, undo, nowMs)
     end
     if isOld(pace, sentAtMs) then
         return
@@ -574,20 +651,24 @@ function ____exports.refused(pace, call, nowMs, how)
     if how == nil then
         how = "refused"
     end
-    local ____call_6 = call
-    local limits = ____call_6.limits
-    local retryAfterMs = ____call_6.retryAfterMs
+    local ____call_9 = call
+    local limits = ____call_9.limits
+    local retryAfterMs = ____call_9.retryAfterMs
     if retryAfterMs == nil then
         retryAfterMs = 0
     end
-    local inFlight = ____call_6.inFlight
-    local sentAtMs = ____call_6.sentAtMs
+    local inFlight = ____call_9.inFlight
+    local sentAtMs = ____call_9.sentAtMs
     local resetMs = (limits and limits.remaining) == 0 and (limits.resetMs or 0) or 0
     local statedMs = math.min(
         math.max(retryAfterMs, resetMs),
         LONGEST_STATED_MS
     )
     if isOld(pace, sentAtMs) then
+        if pace.undo then
+            local ____pace_undo_12, ____refused_13 = pace.undo, "refused"
+            ____pace_undo_12[____refused_13] = ____pace_undo_12[____refused_13] + 1
+        end
         if statedMs > 0 and pace.isStated then
             pace.shutUntilMs = math.max(pace.shutUntilMs, nowMs + statedMs)
         end
@@ -595,6 +676,9 @@ function ____exports.refused(pace, call, nowMs, how)
     end
     local isAgain = pace.state ~= "flowing"
     if not isAgain then
+        local isSure = pace.phase == "cruising" and pace.riseCalls > UNSURE_CALLS
+        local mayBeChance = not isSure and pace.phase ~= "published"
+        pace.undo = mayBeChance and createUndo(pace, sentAtMs) or nil
         pace.refusedMs = nowMs
         if how == "refused" then
             pace.refusals = pace.refusals + 1

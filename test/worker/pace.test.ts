@@ -85,6 +85,57 @@ it('a stated wait ends with the call that tries it, not with one that was sent b
   expect(nextStartMs(pace, 6_300, 0)).toBeLessThan(6_400);
 });
 
+describe('a refusal while calls that were sent after the refused one', () => {
+  const call = { latencyMs: 20, inFlight: 8 };
+
+  /** One call of 24 is refused; of those sent after it, so many of nine are served. */
+  function open(served: number, retryAfterMs?: number) {
+    const pace = createPace(0, UNKNOWN);
+    for (let atMs = 1; atMs <= 24; atMs += 1) start(pace, atMs);
+    for (let atMs = 1; atMs <= 14; atMs += 1)
+      accepted(pace, { ...call, sentAtMs: atMs }, atMs + 20);
+    const before = 1;
+    pace.ratePerMs = before;
+    refused(pace, { ...call, sentAtMs: 15, retryAfterMs }, 35);
+    for (let nth = 1; nth <= 9; nth += 1) {
+      const later = { ...call, sentAtMs: 15 + nth };
+      if (nth <= served) accepted(pace, later, 35 + nth);
+      else refused(pace, later, 35 + nth);
+    }
+    return { pace, before };
+  }
+
+  it.each([undefined, 3_600_000])('are served is by chance: %s ms stated', (retryAfterMs) => {
+    const { pace } = open(9, retryAfterMs);
+    expect(nextStartMs(pace, 45, 0)).toBe(45);
+    expect(pace).toMatchObject({ phase: 'starting', state: 'flowing', isStated: false });
+  });
+
+  it.each([0, 4, 7])('are refused, too, holds all back: %s of nine were served', (served) => {
+    expect(nextStartMs(open(served, 3_600_000).pace, 45, 0)).toBe(3_600_035);
+  });
+
+  it('are served often shows what the limit is at least, unless it lasts', () => {
+    const limitAfter = (served: number, testMs: number): number => {
+      const { pace, before } = open(served);
+      start(pace, testMs);
+      accepted(pace, { ...call, sentAtMs: testMs }, testMs + 20);
+      return pace.limitPerMs / before;
+    };
+    expect(limitAfter(6, 90)).toBeCloseTo(0.6);
+    expect(limitAfter(6, 5_000)).toBeLessThan(0.1);
+    expect(limitAfter(0, 90)).toBeLessThan(0.35);
+  });
+
+  it('are served says nothing where the limit is sure: it refuses a call now and then', () => {
+    const pace = createPace(0, { ...UNKNOWN, limitPerMs: 0.2 });
+    for (let atMs = 1; atMs <= 24; atMs += 1) start(pace, atMs);
+    refused(pace, { ...call, sentAtMs: 1, retryAfterMs: 1_000 }, 21);
+    for (let atMs = 2; atMs <= 20; atMs += 1) accepted(pace, { ...call, sentAtMs: atMs }, 22);
+    expect(nextStartMs(pace, 45, 0)).toBe(1_021);
+  });
+});
+
 it('at a fixed rate only waits are kept, and what was refused is tried after half a second', () => {
   const pace = createPace(0, { ...UNKNOWN, limitPerMs: 0.001, isFixed: true });
   const call = { latencyMs: 100, inFlight: 1 };
