@@ -167,7 +167,7 @@ export class LimitFinder {
     if (limitPerMs * FAR >= fall.topPerMs) fall.heard = 0;
     else if (this.#isFree) fall.heard += 1;
     if (fall.heard === 1 && this.#isFree) {
-      fall.since = this.#counts.goods;
+      fall.since = this.#kinds.calls.answers;
       fall.refusals = refusals;
     }
     // Each of those who share a pace hears of a part.
@@ -176,7 +176,7 @@ export class LimitFinder {
     const most = (isStated ? SELDOM / 3 : SELDOM) * fall.heard;
     fall.heard = 0;
     fall.topPerMs = limitPerMs;
-    if (this.#counts.goods - fall.since > most) return;
+    if (this.#kinds.calls.answers - fall.since > most) return;
     this.#doubt(kind, fall);
     this.#home.climb(Number.POSITIVE_INFINITY, this.#nowMs());
   }
