@@ -52,7 +52,7 @@ export class RateTrial {
     if (this.state === 'climbing') return this.#climbed(isBad, ratePerMs);
     const told = this.#test.note(isBad);
     const { calls, bad } = this.#test;
-    if (told === undefined && calls <= MOST_CALLS) return undefined;
+    if ((told === undefined && calls <= MOST_CALLS) || calls < LEAST_CALLS) return undefined;
     if (told !== 'other' || bad / calls > this.#test.share) return 'fault';
     this.cleanShare = bad / calls;
     this.state = 'climbing';
@@ -72,7 +72,8 @@ export class RateTrial {
     this.#calls += 1;
     if (isBad) this.#bad += 1;
     const isFaster = ratePerMs > 1.2 * this.ratePerMs;
-    const base = Math.max(this.kind.baseShare, this.cleanShare, LEAST_SHARE) * this.#calls;
+    const clean = (this.#test.bad + 1) / (this.#test.calls + 2);
+    const base = Math.max(this.kind.baseShare, clean) * this.#calls;
     // Far more than chance brings.
     if (isBad && isFaster && this.#bad >= base + FAR * Math.sqrt(base)) return 'limit';
     if (this.#calls >= MOST_CLIMBING) {
@@ -86,11 +87,11 @@ export class RateTrial {
 type Told = 'fault' | 'clean' | 'limit';
 /** In standard deviations, of at least such a share. */
 const FAR = 3;
-const LEAST_SHARE = 0.03;
 const MOST_CLIMBING = 48;
 /** Slower would take too long to tell. */
 const LEAST_PER_MS = 1 / 1_000;
 const MOST_CALLS = 600;
+const LEAST_CALLS = 8;
 /** What made it suspect is worth so many calls. */
 const PRIOR_CALLS = 16;
 const AT_TOP_CALLS = 60;

@@ -54,6 +54,12 @@ describe('slower, a kind that half of all calls got', () => {
     expect(trial.state).toBe(state);
   });
 
+  it('is not said to be gone by a few calls: it may have come more often by chance', () => {
+    const { until } = open(0.9);
+    expect(until(0, RATE_PER_MS / 8, 7)).toBeUndefined();
+    expect(until(0)).toBe('clean');
+  });
+
   it('is looked at with half of what was accepted, and never an eighth at once', () => {
     expect(open(0.5).trial.ratePerMs).toBe(RATE_PER_MS / 4);
     expect(open(0.99).trial.ratePerMs).toBe(RATE_PER_MS / 8);
@@ -71,6 +77,11 @@ describe('climbing', () => {
   it('it is a limit when it comes back at a higher rate', () => {
     const { until } = open();
     expect([until(0), until(2, FAST)]).toEqual(['clean', 'limit']);
+  });
+
+  it('nor is it one for two of seven, when so few came before', () => {
+    const { until } = open();
+    expect([until(0), until(3, FAST, 7)]).toEqual(['clean', undefined]);
   });
 
   it('what comes at the slow rate, or seldom, says nothing', () => {
