@@ -21,6 +21,12 @@ export const KEPT_MS: number = 7 * DAY_MS;
 /** After this time a command that Redis refused is tried again. */
 export const RETRY_MS = 1_000;
 
+/**
+ * So long after a Redis is back, perhaps with less than it knew, that is put right: workers have
+ * sent again what it may have lost, and runs have taken out of their jobs what is done.
+ */
+export const SETTLED_MS = 3_000;
+
 /** A Redis that cannot be reached must not hold up a stop for longer. */
 export const GOODBYE_MS = 3_000;
 

@@ -48,6 +48,15 @@ const BATCH_MS = 50;
 /** Long answers are not gathered for as long, since Redis does nothing else meanwhile. */
 const MOST_BYTES = 1_000_000;
 
+/** By then a run has read what was sent to it. */
+const UNREAD_MS = 5_000;
+
+/** Outcomes of runs. */
+interface Written {
+  readonly atMs: number;
+  readonly streams: readonly (readonly [stream: string, entries: readonly string[]])[];
+}
+
 /** Sends outcomes to their streams, those of all jobs together, a batch every few milliseconds. */
 export class OutcomeWriter {
   readonly #redis: RedisServer;
@@ -58,6 +67,8 @@ export class OutcomeWriter {
   #gathered = new Map<AnsweredJob, OutcomeData[]>();
   #bytes = 0;
   #batches = 0;
+  /** What runs may not have read yet. */
+  #written: readonly Written[] = [];
   /** The batch that outcomes come into; undefined while there are none. */
   #next: Promise<void> | undefined;
   #last: Promise<void> = Promise.resolve();
@@ -86,6 +97,25 @@ export class OutcomeWriter {
     return this.#last;
   }
 
+  /**
+   * Sends again what no run may have read, to a Redis that is back and may have lost it. To have it
+   * twice changes nothing.
+   */
+  readonly sendAgain = (): void => {
+    const { client, insist } = this.#redis;
+    const written = this.#written;
+    if (written.length === 0) return;
+    const send = async (): Promise<void> => {
+      const sending = client.multi();
+      for (const [stream, entries] of written.flatMap(({ streams }) => streams)) {
+        for (const entry of entries) sending.xadd(stream, '*', 'data', entry);
+        sending.pexpire(stream, KEPT_MS);
+      }
+      await sending.exec();
+    };
+    insist(send, this.#over.signal).catch(() => {}); // given up
+  };
+
   /** Gives up what Redis refuses. */
   end(): void {
     this.#over.abort();
@@ -99,6 +129,7 @@ export class OutcomeWriter {
     const keys: string[] = [];
     const args: (string | number)[] = [];
     const budgets = new Set<WatchedBudget>();
+    const streams: [string, readonly string[]][] = [];
     for (const [job, outcomes] of this.#gathered) {
       if (job.budget) budgets.add(job.budget);
       const { id, token, data, left } = job;
@@ -107,7 +138,9 @@ export class OutcomeWriter {
       const entries = entriesOf(job, outcomes);
       // Those of a backfill wait for as long as it takes.
       const keptMs = data.run === undefined ? 0 : KEPT_MS;
-      keys.push(key, `${key}:lock`, streamKey(data.run ?? this.#queue.name));
+      const stream = streamKey(data.run ?? this.#queue.name);
+      keys.push(key, `${key}:lock`, stream);
+      if (data.run !== undefined) streams.push([stream, entries]);
       args.push(token, `${token}/${this.#batches}`, rest, keptMs, entries.length, ...entries);
     }
     this.#gathered = new Map();
@@ -116,6 +149,9 @@ export class OutcomeWriter {
     await Promise.all(Array.from(budgets, (budget) => budget.tell()));
     const { insist } = this.#redis;
     await insist(() => this.#write(keys, args), this.#over.signal).catch(() => {}); // given up
+    const atMs = performance.now();
+    const unread = this.#written.filter((old) => atMs - old.atMs < UNREAD_MS);
+    this.#written = [...unread, { atMs, streams }];
   }
 }
 

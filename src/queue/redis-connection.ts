@@ -10,7 +10,7 @@ const SILENCE_MS = 15_000;
 /** Reconnects for as long as it takes. */
 export const PATIENT = {
   maxRetriesPerRequest: null,
-  retryStrategy: (times: number) => Math.min(times * 100, 2_000),
+  retryStrategy: (times: number) => Math.min(times * 100, 1_000),
   connectTimeout: 10_000,
   socketTimeout: SILENCE_MS,
   sentinelCommandTimeout: 5_000,

@@ -13,7 +13,7 @@ import { aborted, type Closable, within } from '../common/lifetime.ts';
 import { createChange } from '../common/run-control.ts';
 import { findServing } from './board.ts';
 import { type OutcomesData, toOutcome } from './contract.ts';
-import { ALLOW_MS, GOODBYE_MS, streamKey } from './names.ts';
+import { ALLOW_MS, GOODBYE_MS, SETTLED_MS, streamKey } from './names.ts';
 import { StreamReader } from './read-stream.ts';
 import { isAway, repeat } from './redis.ts';
 import { RunHash, type RunHashOptions } from './run-bounds.ts';
@@ -95,6 +95,8 @@ export class RunQueue implements LookupQueue {
   /** How often Redis lost lookups, in a row, without an outcome between them. */
   #losses = 0;
   #progressAtMs = performance.now();
+  /** When what Redis has of jobs is put right, after it was away. */
+  #settledAtMs = Number.NEGATIVE_INFINITY;
   #searchedAtMs = Number.NEGATIVE_INFINITY;
   #hasEnded = false;
   #failure: { readonly error: unknown } | undefined;
@@ -201,12 +203,7 @@ export class RunQueue implements LookupQueue {
   /** Redis is back, perhaps with less than it knew. Workers come back too, a moment later. */
   readonly #onBack = (): void => {
     this.#progressAtMs = performance.now() + SILENT_MS;
-    const { redis, signal } = this.#options;
-    const tidy = async (): Promise<void> => {
-      await this.#stream.readToEnd();
-      await this.#jobs.takeOutDone();
-    };
-    redis.insist(tidy, signal).catch(() => {}); // stopped
+    this.#settledAtMs = performance.now() + SETTLED_MS;
   };
 
   /** Until all outcomes are there, the run stops, or the queue fails. */
@@ -245,6 +242,7 @@ export class RunQueue implements LookupQueue {
 
   async #look(): Promise<void> {
     const { signal, control } = this.#options;
+    if (performance.now() < this.#settledAtMs) await this.#tidy();
     if (this.#jobs.lookups > 0) await this.#findUsedUp();
     await this.#jobs.turns.giveToOthers();
     const isSilent = performance.now() - this.#progressAtMs > SILENT_MS;
@@ -258,6 +256,12 @@ export class RunQueue implements LookupQueue {
     if (notice !== undefined && notice !== this.#said) this.#options.onNotice(notice);
     this.#said = notice;
     this.stall = stall;
+  }
+
+  /** Takes out of jobs what is done by all that workers have sent. */
+  async #tidy(): Promise<void> {
+    await this.#stream.readToEnd();
+    await this.#jobs.takeOutDone();
   }
 
   /**

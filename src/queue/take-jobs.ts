@@ -9,9 +9,9 @@ import { within } from '../common/lifetime.ts';
 import { announceWorker, type Heartbeat } from './board.ts';
 import { parseLookups } from './contract.ts';
 import { LOCK_MS } from './lock-time.ts';
-import { GOODBYE_MS, KEPT_FAILURES, QUEUE_OPTIONS, runJobPrefix } from './names.ts';
+import { GOODBYE_MS, KEPT_FAILURES, QUEUE_OPTIONS, runJobPrefix, SETTLED_MS } from './names.ts';
 import { OutcomeWriter } from './outcome-writer.ts';
-import { openQueue, parsed, type RedisServer } from './redis.ts';
+import { openQueue, parsed, type RedisClient, type RedisServer } from './redis.ts';
 import { createNoticeFilter } from './redis-trouble.ts';
 import { TakenJob, type TakenJobContext } from './taken-job.ts';
 import { type WatchedRun, WatchedRuns } from './watched-runs.ts';
@@ -49,9 +49,6 @@ const PAUSED_MS = 2_000;
  */
 const ALONE_MS = 250;
 const TICK_MS = 100;
-const NEVER = new AbortController().signal;
-/** So long after a Redis is back its runs have taken out of their jobs what is done. */
-const SETTLED_MS = 2_500;
 /** How long a worker whose calls fail leaves the jobs to others before it tries one again. */
 const SICK_MS = 5_000;
 
@@ -77,8 +74,11 @@ export class JobTaker {
   readonly #heartbeat: Heartbeat;
   readonly #context: TakenJobContext;
   readonly #runs: WatchedRuns;
-  /** Jobs under way, by their ids. */
-  readonly #held = new Map<string, TakenJob>();
+  /** Over which jobs are taken. */
+  readonly #connection: RedisClient;
+  /** Jobs under way. */
+  readonly #held = new Set<TakenJob>();
+  readonly #isNews = createNoticeFilter();
   #isStopping = false;
   /** Whether a domain with which workers may be lost is under way. */
   #isAlone = false;
@@ -104,12 +104,11 @@ export class JobTaker {
       wakeOthers: () => redis.client.zadd(this.#queue.toKey('marker'), 0, '0'),
     };
     this.#runs = new WatchedRuns(redis, (run) => this.#heldRuns().includes(run));
-    // BullMQ has a signal for whoever declares three parameters, none of them optional.
-    const work = async (job: Job<unknown>, token: Token, lost: Signal): Promise<void> =>
-      await this.#take(job, token ?? '', lost ?? NEVER);
+    this.#connection = redis.connect();
+    const work = (job: Job<unknown>, token = ''): Promise<void> => this.#take(job, token);
     this.#worker = new Worker<unknown>(queue, work, {
       ...QUEUE_OPTIONS,
-      connection: redis.connect(),
+      connection: this.#connection,
       concurrency: this.#jobsAtOnce(),
       lockDuration: LOCK_MS,
       stalledInterval: Math.ceil(LOCK_MS / 3),
@@ -128,16 +127,9 @@ export class JobTaker {
       trouble: findTrouble?.(),
     }));
     this.#worker.on('error', redis.refused);
-    redis.client.on('close', this.#onLost);
-    redis.client.on('ready', this.#onBack);
-    const isNews = createNoticeFilter();
-    this.#worker.on('lockRenewalFailed', (ids: string[]) => {
-      for (const id of ids) this.#worker.cancelJob(id);
-      // A job that was just given back, or put off, has no lock any more.
-      const isCut = ids.some((id) => this.#held.get(id)?.isHeld);
-      const what = 'This worker was cut off from Redis for too long: its jobs are left to others.';
-      if (isCut && isNews(what)) onNotice(what);
-    });
+    this.#connection.on('close', this.#onAway).on('ready', this.#onBack);
+    redis.client.on('ready', this.#writer.sendAgain);
+    this.#worker.on('lockRenewalFailed', (ids: string[]) => this.#leave(ids));
     this.#worker.on('failed', (job, error) => {
       if (job) onNotice(`Job ${job.id} failed: ${error.message}.`);
     });
@@ -164,10 +156,11 @@ export class JobTaker {
    */
   async stop(why?: string): Promise<void> {
     this.#isStopping = true;
-    this.#options.redis.client.off('close', this.#onLost).off('ready', this.#onBack);
+    this.#options.redis.client.off('ready', this.#writer.sendAgain);
+    this.#connection.off('close', this.#onAway).off('ready', this.#onBack);
     const closing = this.#worker.close().then(() => this.#writer.flush());
     closing.catch(() => {}); // thrown below
-    const isHeld = (): boolean => [...this.#held.values()].some((taken) => taken.isHeld);
+    const isHeld = (): boolean => [...this.#held].some((taken) => taken.isHeld);
     while (isHeld()) await delay(TICK_MS, undefined, { ref: false });
     await within(GOODBYE_MS, closing); // a Redis that is away does not answer
     this.#writer.end();
@@ -177,13 +170,28 @@ export class JobTaker {
     await within(GOODBYE_MS, sayGoodbye());
   }
 
-  readonly #onLost = (): void => {
+  readonly #onAway = (): void => {
     this.#settledAtMs = Number.POSITIVE_INFINITY;
   };
 
   readonly #onBack = (): void => {
     this.#settledAtMs = Math.min(this.#settledAtMs, performance.now() + SETTLED_MS);
+    const ids = Array.from(this.#held, ({ id }) => id);
+    const tokens = Array.from(this.#held, ({ token }) => token);
+    const extending = this.#worker.extendJobLocks(ids, tokens, LOCK_MS);
+    extending.then((lost) => this.#leave(lost), this.#options.redis.refused);
   };
+
+  /** Begins no more lookups of jobs that may be another worker's. */
+  #leave(ids: readonly string[]): void {
+    const lost = [...this.#held].filter(({ id }) => ids.includes(id));
+    for (const taken of lost) taken.isLost = true;
+    // A job that was just given back, or put off, has no lock any more.
+    const isCut = lost.some(({ isHeld }) => isHeld);
+    const what =
+      'This worker was cut off from Redis for too long, or Redis knows less than it did: its jobs are left to others.';
+    if (isCut && this.#isNews(what)) this.#options.onNotice(what);
+  }
 
   /** What a job asks for. */
   async #dataOf({ id = '', data }: Job<unknown>): Promise<unknown> {
@@ -193,7 +201,7 @@ export class JobTaker {
   }
 
   #heldRuns(): readonly (WatchedRun | undefined)[] {
-    return [...this.#held.values()].map(({ run }) => run);
+    return Array.from(this.#held, ({ run }) => run);
   }
 
   get #isEnding(): boolean {
@@ -225,25 +233,25 @@ export class JobTaker {
     }, SICK_MS).unref();
   }
 
-  async #take(job: Job<unknown>, token: string, lost: AbortSignal): Promise<void> {
+  async #take(job: Job<unknown>, token: string): Promise<void> {
     const data = parseLookups(await this.#dataOf(job));
     if (typeof data === 'string') throw new UnrecoverableError(data);
     const { id = '' } = job;
     const ownRun = runOf(id, data.run);
     const run = ownRun === undefined ? undefined : await this.#runs.watch(ownRun, id);
-    const taken = new TakenJob({ job, token, lost, data, run }, this.#context);
+    const taken = new TakenJob({ job, token, data, run }, this.#context);
     if (taken.isLate) return await taken.giveBack();
     if (taken.isOver) return;
     if (run?.isPaused) return await taken.putOff(PAUSED_MS);
     if (taken.isAlone && this.#isAlone) return await taken.putOff(ALONE_MS);
     this.#size += (Math.max(1, data.domains.length) - this.#size) / 10;
-    this.#held.set(id, taken);
+    this.#held.add(taken);
     this.#isAlone ||= taken.isAlone;
     try {
       await this.#lookUp(taken);
     } finally {
       if (taken.isAlone) this.#isAlone = false;
-      this.#held.delete(id);
+      this.#held.delete(taken);
       this.#worker.concurrency = this.#jobsAtOnce();
     }
   }
@@ -257,23 +265,20 @@ export class JobTaker {
     );
     if (taken.isAnswered) return;
     if (this.#isSick) this.#rest();
-    const isOthers = this.#isEnding || this.#isSick || taken.lost.aborted;
+    const isOthers = this.#isEnding || this.#isSick || taken.isLost;
     if (isOthers || taken.isNext) await taken.giveBack();
     else if (taken.isPending) await taken.putOffPending();
     else if (!taken.isOver) await taken.putOff(PAUSED_MS);
   }
 
   /** Whether one more lookup of a job is to be made. A worker that is sick tries one. */
-  #isWanted(domain: string, { lost, run, isOver }: TakenJob): boolean {
-    if (this.#isEnding || lost.aborted || run?.isPaused || isOver) return false;
+  #isWanted(domain: string, { isLost, run, isOver }: TakenJob): boolean {
+    if (this.#isEnding || isLost || run?.isPaused || isOver) return false;
     if (!this.#isSick) return true;
     this.#tried ??= domain;
     return this.#tried === domain;
   }
 }
-
-type Token = string | undefined;
-type Signal = AbortSignal | undefined;
 
 /** The run of ours that added the job, which has a hash: without it nobody waits. */
 function runOf(id: string, run: string | undefined): string | undefined {

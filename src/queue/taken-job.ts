@@ -14,8 +14,6 @@ interface TakenJobOptions {
   readonly job: Job<unknown>;
   /** The lock with which this worker has it. */
   readonly token: string;
-  /** Fires when the job may be another worker's. */
-  readonly lost: AbortSignal;
   readonly data: LookupsData;
   /** The run of ours that added it. */
   readonly run: WatchedRun | undefined;
@@ -51,12 +49,12 @@ export class TakenJob implements AnsweredJob {
   readonly data: LookupsData;
   readonly run: WatchedRun | undefined;
   readonly budget: WatchedBudget | undefined;
-  /** Fires when it may be another worker's. */
-  readonly lost: AbortSignal;
   /** Whether one domain at a time is looked up. */
   readonly isAlone: boolean;
   /** False as soon as it is given back or put off. */
   isHeld = true;
+  /** Whether it may be another worker's. */
+  isLost = false;
   readonly #job: Job<unknown>;
   readonly #context: TakenJobContext;
   /** The texts of domains that have no outcome. */
@@ -67,14 +65,13 @@ export class TakenJob implements AnsweredJob {
   /** The last of those that are asked again. */
   #pending: Pending | undefined;
 
-  constructor({ job, token, data, run, lost }: TakenJobOptions, context: TakenJobContext) {
+  constructor({ job, token, data, run }: TakenJobOptions, context: TakenJobContext) {
     this.#job = job;
     this.#context = context;
     this.id = job.id ?? '';
     this.token = token;
     this.run = run;
     this.budget = run?.budget;
-    this.lost = lost;
     this.isAlone = job.stalledCounter >= MOST_LOSSES;
     for (const text of data.domains) {
       const found = normalizeDomain(text);
@@ -146,7 +143,7 @@ export class TakenJob implements AnsweredJob {
       await this.#job.moveToWait(this.token);
       await this.#context.wakeOthers();
     } catch (error) {
-      if (!this.lost.aborted) throw error;
+      if (!this.isLost) throw error;
     }
     throw new WaitingError();
   }

@@ -1,13 +1,13 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openQueueServer, type RedisClient } from '../../src/queue/redis.ts';
 import { findProgram } from '../support/find-program.ts';
 import { isLeftOut } from '../support/left-out.ts';
-import { findRedisServer, freePort, type TestRedis } from '../support/redis.ts';
+import { freePort, type TestRedis } from '../support/redis.ts';
 import { openFolder } from './support/folder.ts';
 import {
   ENCODED,
@@ -17,6 +17,7 @@ import {
   redisWith,
   refusal,
 } from './support/queue-servers.ts';
+import { addressOf, failOver, useSentinel } from './support/sentinel.ts';
 
 describe('where a queue may be', () => {
   test('with a user who may do only what it takes', async () => {
@@ -45,33 +46,6 @@ describe('where a queue may be', () => {
     await expectSameBytes(`redis-cluster://127.0.0.1:1,${nodes.map(hostOf).join(',')}`);
   });
 });
-
-/**
- * Starts a Sentinel that watches a master under the name `mymaster`, and returns a client of it.
- */
-async function useSentinel(master: TestRedis, password = ''): Promise<Redis> {
-  const port = await freePort();
-  const config = openFolder().write(
-    'sentinel.conf',
-    [
-      `port ${port}`,
-      'bind 127.0.0.1',
-      `sentinel monitor mymaster 127.0.0.1 ${master.port} 1`,
-      `sentinel auth-pass mymaster "${PASSWORD}"`,
-      ...(password === '' ? [] : [`requirepass "${password}"`]),
-    ].join('\n'),
-  );
-  const sentinel = spawn(findRedisServer(), [config, '--sentinel'], { stdio: 'ignore' });
-  onTestFinished(() => void sentinel.kill('SIGKILL'));
-  const options = { port, password, retryStrategy: () => 100, maxRetriesPerRequest: null };
-  const client = new Redis(options);
-  client.on('error', () => {}); // it may not listen yet
-  onTestFinished(() => client.disconnect());
-  await client.ping();
-  return client;
-}
-
-const addressOf = ({ options }: Redis): string => `127.0.0.1:${options.port}`;
 
 async function useCluster(count = 3): Promise<TestRedis[]> {
   const nodes = await Promise.all(
@@ -151,9 +125,7 @@ test('a connection that hears of a failover while it looks for the master finds 
   onTestFinished(() => listener.disconnect());
   await listener.subscribe('+switch-master');
   const switched = once(listener, 'message');
-  await expect
-    .poll(() => sentinel.call('sentinel', 'failover', 'mymaster').catch(String))
-    .toBe('OK');
+  await failOver(sentinel);
   const open = door.shut();
   await old.client.call('client', 'kill', 'type', 'normal');
   await switched;
@@ -211,10 +183,7 @@ test('connections follow the master that Sentinels name, while the old one still
   onTestFinished(() => waiting.disconnect());
   await Promise.all([server.client.ping(), waiting.ping()]);
 
-  // It takes some seconds until Sentinel knows that there is a replica.
-  await expect
-    .poll(() => sentinel.call('sentinel', 'failover', 'mymaster').catch(String))
-    .toBe('OK');
+  await failOver(sentinel);
   const isWritten = async (client: RedisClient): Promise<unknown> => {
     await client.set(KEY, '1');
     return await next.client.getdel(KEY).catch(String);

@@ -1,7 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
+import { LOCK_MS } from '../../../src/queue/lock-time.ts';
 import { LOOKUPS_JOB, runKey } from '../../../src/queue/names.ts';
 import { createGate } from '../../support/gate.ts';
+import { useRedis } from '../../support/redis.ts';
 import { answerAll, found, openStage, QUEUE } from './stage.ts';
 
 const BOUNDS = JSON.stringify({ bounds: [], counting: {}, started: 'x' });
@@ -165,4 +167,34 @@ it.each<[string, { stc: number; since?: number }, string]>([
   await expect.poll(() => entries()).toBe(told);
   expect(await entries('two')).toBe('b.com found');
   expect(chunks.every((domains) => domains.length === 1)).toBe(true);
+});
+
+it('a Redis that comes back with less gets what a run may not have read, and its jobs are left at once', async () => {
+  // Given a job of a run, one domain of which is answered, and a snapshot of before
+  const redis = await useRedis();
+  const stage = await openStage(redis);
+  await stage.redis.client.hset(runKey('crm'), { bounds: BOUNDS, paused: '0' });
+  await redis.client.call('save');
+  const gate = createGate();
+  let isWantedNow = (): boolean => false;
+  stage.worker({
+    handle: async (_, reply, isWanted = () => true) => {
+      isWantedNow = () => isWanted('b.com');
+      await reply([found('a.com')]);
+      await gate.opened;
+    },
+  });
+  onTestFinished(gate.open);
+  const data = { domains: ['a.com', 'b.com'], run: 'crm' };
+  await stage.queue.add(LOOKUPS_JOB, data, { jobId: 'run-crm-x-1' });
+  const answered = async (): Promise<readonly string[]> =>
+    (await stage.entries('crm')).flatMap(({ outcomes }) => outcomes.map(({ domain }) => domain));
+  await expect.poll(answered).toEqual(['a.com']);
+  expect(isWantedNow()).toBe(true);
+  // When Redis is killed, and starts with that
+  await redis.kill();
+  await redis.start();
+  // Then
+  await expect.poll(answered).toEqual(['a.com']);
+  await expect.poll(isWantedNow, { timeout: LOCK_MS / 4 }).toBe(false);
 });
