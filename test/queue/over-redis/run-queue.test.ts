@@ -244,13 +244,15 @@ it.each<[string, boolean, boolean, number]>([
   const stage = await openStage();
   const store = ledgerOf(100);
   const bounds = { isNamed, bounds: [callsOf(store.ledger)] };
-  const first = await stage.run(bounds);
+  const ofFirst = await stage.connect();
+  const first = await stage.run({ ...bounds, redis: ofFirst });
   await stage.redis.client.hset(runKey('run'), {
     calls: 20,
     'calls:one': 20,
     'made:one': '20 0 0',
   });
   await expect.poll(() => first.made.calls).toBe(20);
+  await ofFirst.close();
   if (isLost) await stage.redis.client.flushdb();
   if (!isNamed) await store.ledger.giveBack(store.taken(), { id: 'run', endsAtMs: Infinity });
   const second = await stage.run(bounds);

@@ -19,6 +19,8 @@ setMaxListeners(0, never);
 /** A Redis for parts of the queue in this process. All that is opened ends with the test. */
 export interface Stage {
   readonly redis: RedisServer;
+  /** Connects once more, for somebody who is killed: then the connection is closed. */
+  connect(): Promise<RedisServer>;
   readonly queue: Queue;
   /** What was said to people. */
   readonly notices: readonly string[];
@@ -81,8 +83,12 @@ export async function openStage(own?: TestRedis): Promise<Stage> {
   const { url } = own ?? (await useDatabase());
   const notices: string[] = [];
   const onNotice = (message: string): void => void notices.push(message);
-  const redis = await openQueueServer({ url, onNotice: () => {} });
-  onTestFinished(() => redis.close());
+  const connect = async (): Promise<RedisServer> => {
+    const server = await openQueueServer({ url, onNotice: () => {} });
+    onTestFinished(() => server.close());
+    return server;
+  };
+  const redis = await connect();
   const queue = openQueue(redis.client, QUEUE);
   onTestFinished(() => queue.close());
   const shared = {
@@ -96,6 +102,7 @@ export async function openStage(own?: TestRedis): Promise<Stage> {
   };
   return {
     redis,
+    connect,
     queue,
     notices,
     worker: (options = {}) => {
