@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import type { AxeResults, RunOptions } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { openApi } from '../integration/support/api.ts';
@@ -7,7 +10,6 @@ import { domains, type Folder, listOf, openFolder } from '../integration/support
 import { row, workbookOf } from '../rows/xlsx/workbooks.ts';
 import { useDatabase } from '../support/redis.ts';
 import { findChromium, useChromium } from './support/chromium.ts';
-import { findFaults, overflowOf } from './support/faults.ts';
 import { openDashboardStage, openPage, type WatchedPage } from './support/stage.ts';
 
 const chromium = findChromium();
@@ -244,3 +246,32 @@ describe.skipIf(chromium === undefined)('in a browser', () => {
     expect(complaints).toEqual([]);
   });
 });
+
+/** What axe finds in a page; the page must have been opened with `bypassCSP`. */
+async function findFaults(page: Page): Promise<readonly string[]> {
+  const source = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+  await page.evaluate(await readFile(source, 'utf8'));
+  const { violations } = await page.evaluate<AxeResults, RunOptions>(
+    (options) =>
+      (globalThis as unknown as { axe: { run(options: RunOptions): Promise<AxeResults> } }).axe.run(
+        options,
+      ),
+    { resultTypes: ['violations'] },
+  );
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(', ')}`);
+}
+
+/** How many pixels of a page are beyond its right edge. */
+async function overflowOf(page: Page): Promise<number> {
+  return await page.evaluate(() => {
+    const { scrollWidth, clientWidth } = (
+      globalThis as unknown as { document: { documentElement: Widths } }
+    ).document.documentElement;
+    return scrollWidth - clientWidth;
+  });
+}
+
+interface Widths {
+  readonly scrollWidth: number;
+  readonly clientWidth: number;
+}

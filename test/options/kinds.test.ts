@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
 import { parseDuration } from '../../src/options/kinds.ts';
-import { metaOf } from '../../src/options/option.ts';
-import { OPTIONS, type OptionKey } from '../../src/options/options.ts';
-import { read, refusalOf } from './read-settings.ts';
+import { metaOf, readOptions } from '../../src/options/option.ts';
+import { inFlags, OPTIONS, type OptionKey, type Settings } from '../../src/options/options.ts';
 
 it.each<[OptionKey, unknown, unknown]>([
   ['out', 'a b.csv', 'a b.csv'],
@@ -193,3 +192,21 @@ it('what is not given comes from the environment, and a message says which of th
     /^Cannot use BRANDFILL_AUTH: (?!.*s3cret)/,
   );
 });
+
+type Given = Partial<Record<OptionKey, unknown>>;
+
+/** Reads settings as `enrich` does. */
+function read(given: Given, env: Record<string, string> = {}): Settings {
+  return readOptions('enrich', OPTIONS, { given, env });
+}
+
+/** The message of the error that a value leads to. */
+function refusalOf(given: Given, env?: Record<string, string>): string {
+  try {
+    read(given, env);
+  } catch (error) {
+    expect(error).toMatchObject({ name: 'BrandfillError', code: 'INVALID_SETTING' });
+    return inFlags((error as Error).message);
+  }
+  return 'nothing was refused';
+}
