@@ -30,6 +30,8 @@ export const IMPATIENT = {
   connectTimeout: 5_000,
   commandTimeout: 5_000,
   sentinelCommandTimeout: 5_000,
+  // The first command shows what is wrong with it, such as that it loads its data.
+  enableReadyCheck: false,
   lazyConnect: true,
 } satisfies RedisOptions;
 
@@ -45,7 +47,6 @@ export function createClient(
   const { retryStrategy, ...redisOptions } = options;
   return new Cluster([...address.nodes], {
     lazyConnect: isProbe,
-    // Without the ready check, the first command shows what is wrong with the cluster.
     enableReadyCheck: !isProbe,
     clusterRetryStrategy: retryStrategy,
     redisOptions: { ...address.access, ...redisOptions },

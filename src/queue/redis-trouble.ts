@@ -54,7 +54,7 @@ export function createTroubleWatch(name: string, onTrouble: OnNotice): TroubleWa
   let last = '';
   let refusedAtMs = Number.NEGATIVE_INFINITY;
   const note = (error: unknown): string => {
-    last = `Redis at ${name}: ${reasonOf(error).replace(ADVICE_ON_URLS, '')}`; // it was right
+    last = `Redis at ${name}: ${reasonOf(error).replace(ADVICE, '')}`; // it was right
     return last;
   };
   const tell = (error: unknown): void => onTrouble(`${note(error)}. Trying again until it works.`);
@@ -86,11 +86,20 @@ export function createTroubleWatch(name: string, onTrouble: OnNotice): TroubleWa
       return 2;
     },
     watch: (client) => {
-      client.on('error', (error: Error) => {
+      const onError = (error: Error): void => {
         // A connection breaks off first, and what comes when it is made anew says why.
         if (!isGone) tell(error);
         else if (!VAGUE.test(errorText(error))) note(error);
         isGone = true;
+      };
+      client.on('error', onError);
+      // It is waited for until it has loaded its data, which may take minutes.
+      client.on('connect', () => {
+        const asking = client.info('persistence');
+        asking.then(
+          (text) => /loading:1/.test(text) && onError(new Error('LOADING')),
+          () => {},
+        );
       });
       client.on('ready', () => {
         if (isGone) onTrouble(`Redis at ${name} answers again.`, { level: 'info' });
@@ -100,7 +109,7 @@ export function createTroubleWatch(name: string, onTrouble: OnNotice): TroubleWa
   };
 }
 
-const ADVICE_ON_URLS = /; (start Redis, or give|give|without TLS) .*/;
+const ADVICE = /; (start Redis, or give|give|without TLS|try again) .*/;
 /**
  * What is refused is tried again within this time, so that it is refused no longer when it has
  * passed.

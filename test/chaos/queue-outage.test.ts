@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Queue } from 'bullmq';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { QUEUE_OPTIONS } from '../../src/queue/names.ts';
-import { isByDay, seededRandom } from '../support/random.ts';
+import { seededRandom } from '../support/random.ts';
 import { openSwallowingProxy } from '../support/swallowing-proxy.ts';
 import { respond } from './support/chaos-list.ts';
 import { CONCURRENCY, MOST_PROBES, openFleet } from './support/fleet.ts';
@@ -81,20 +81,6 @@ describe('Redis', () => {
     await fleet.expectWhole(await run.ended);
     expect(fleet.excessCalls()).toBeLessThanOrEqual(MOST_PROBES);
   });
-
-  it.skipIf(isByDay('a Redis out of memory'))(
-    'out of memory: the run slows down and loses nothing',
-    async () => {
-      const fleet = await openFleet({ random, rows: 300 });
-      await fleet.worker();
-      const run = fleet.run();
-      await fleet.calls(60);
-      await fleet.redis.client.config('SET', 'maxmemory', '1mb');
-      await delay(4_000);
-      await fleet.redis.client.config('SET', 'maxmemory', '0');
-      await fleet.expectWhole(await run.ended);
-    },
-  );
 });
 
 describe('a worker that is frozen past its lock', () => {
