@@ -173,11 +173,14 @@ export class LimitFinder {
     // Each of those who share a pace hears of a part.
     const all = refusals - fall.refusals + (this.#isFree ? 1 : 0);
     if (fall.heard === 0 || all < MANY) return;
-    const most = (isStated ? SELDOM / 3 : SELDOM) * fall.heard;
+    const { heard } = fall;
+    const answers = this.#kinds.calls.answers - fall.since;
     fall.heard = 0;
     fall.topPerMs = limitPerMs;
-    if (this.#kinds.calls.answers - fall.since > most) return;
-    this.#doubt(kind, fall);
+    if (answers > (isStated ? SELDOM / 3 : SELDOM) * heard) return;
+    // What came before that was perhaps of a higher rate; so few may be half of what comes.
+    const often = (2 * heard) / (heard + answers);
+    this.#doubt(kind, fall, Math.min(often, this.#kinds.share(kind)));
     this.#home.climb(Number.POSITIVE_INFINITY, this.#nowMs());
   }
 
@@ -195,8 +198,8 @@ export class LimitFinder {
     return fall;
   }
 
-  #doubt(kind: AnswerKind, fall: Fall): void {
-    kind.baseShare = Math.max(0.02, this.#kinds.share(kind));
+  #doubt(kind: AnswerKind, fall: Fall, share = this.#kinds.share(kind)): void {
+    kind.baseShare = Math.max(0.02, share);
     fall.isUnsure = true;
     fall.topPerMs = 0;
     this.#hasDoubted = true;

@@ -16,6 +16,7 @@ it.each([1, 20])(
       nowMs: () => 0,
     });
     const kind = kinds.of(throttled());
+    for (let call = 1; call <= 60; call += 1) kinds.tried(kind, true);
     finder.refused(kind, false);
     pace.limitPerMs = 0.01;
     for (let call = 1; call <= 40; call += 1) {
@@ -28,5 +29,7 @@ it.each([1, 20])(
       }
     }
     expect(climbs).toEqual([Number.POSITIVE_INFINITY]);
+    // What came before at a higher rate is no sign of how often it comes by chance.
+    expect(kind.baseShare).toBeLessThan(0.24);
   },
 );
