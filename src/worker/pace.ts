@@ -28,8 +28,8 @@ import type { LimitHints } from '../calls/rate.ts';
  * that took, to the rate that was refused. What agrees with the range that was known makes it
  * narrower, and the next trial later; what does not takes its place. A time in which all was
  * refused is part of a window, or of what a bucket saves, if as much was accepted before it as
- * before the last one; one that is stated may be a penalty. A refusal while calls that were sent
- * later are served is by chance, and undone.
+ * before the last one; one that is stated, or long, may be a penalty. A refusal while calls that
+ * were sent later are served is by chance, and undone.
  */
 export type Pace = ReturnType<typeof createPace>;
 
@@ -96,6 +96,9 @@ const LONGEST_STATED_MS = 3_600_000;
 /** A shorter stated wait may be a rounded second. */
 const SHORT_MS = 3_000;
 const ROUNDED_MS = 1_000;
+/** All that is refused for so long after a moment's calls is a penalty rather than a window. */
+const PENALTY_MS = 30_000;
+const PENALTY_MOMENTS = 10;
 /** Calls that fail for so long, however slowly, do not fail for the rate. */
 const OUTAGE_MS = 5_000;
 /** Calls at the cap until it is raised, and while that may prove wrong. */
@@ -346,8 +349,8 @@ function rise(pace: Pace, nowMs: number): void {
     return climb(pace, FASTEST_PER_MS, nowMs);
   }
   const isSure = riseCalls > UNSURE_CALLS;
-  // A test that fails costs the wait.
-  const isDear = isStated && deadMs > 0;
+  // A test that fails costs the wait, or the penalty.
+  const isDear = (isStated && deadMs > 0) || deadMs > PENALTY_MS;
   const calls = Math.max(
     isSure ? riseCalls : Math.max(10, Math.min(riseCalls, ratePerMs * 10_000)),
     (isSure ? 10 : 1.5) * ratePerMs * latencyMs,
@@ -553,7 +556,9 @@ function estimate(pace: Pace, nowMs: number, deadMs: number): void {
   const most = Math.max(1, (0.1 * last * deadMs) / lastedMs);
   const isAlike = deadMs > 0 && count >= 3 && Math.abs(count - last) <= most;
   const leastGapMs = isStated ? SHORT_MS : 0.2 * lastedMs + 3 * latencyMs;
-  const isWindow = isAlike || (!isStated && deadMs > leastGapMs);
+  const isPenalty =
+    !isAlike && !isStated && deadMs > Math.max(PENALTY_MS, PENALTY_MOMENTS * activeMs);
+  const isWindow = isAlike || (!isStated && !isPenalty && deadMs > leastGapMs);
   if (deadMs > 0) {
     const isFree = phase === 'fixed' || (isStated && isWindow);
     pace.deadMs = isFree ? 0 : Math.max(deadMs, isStated ? 0 : pace.deadMs / 2);
@@ -564,6 +569,11 @@ function estimate(pace: Pace, nowMs: number, deadMs: number): void {
     if (pace.ratePerMs < pace.limitPerMs * 0.85) pace.phase = 'cruising';
   } else if (phase === 'starting' && count <= 1) {
     beginRound(pace, FIRST_WINDOW, nowMs); // it was shut before anything was accepted
+  } else if (isPenalty && count >= 3) {
+    pace.phase = 'cruising';
+    // In a short time much of it was what a bucket had saved up.
+    const part = activeMs < SHORT_MS ? 0.5 : 0.9;
+    learn(pace, part * Math.min(ratePerMs, count / activeMs), 0.02, SURE_CALLS);
   } else if (phase === 'starting' && !isWindow) {
     pace.phase = 'cruising';
     const fast = Math.min(count / activeMs, ratePerMs / 3);

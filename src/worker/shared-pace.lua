@@ -1,5 +1,5 @@
 -- Generated from pace.ts, pace-starts.ts, ../calls/rate.ts, rate.ts, shared-pace.ts, pace-in-redis.ts by npm run make:lua.
--- sha256 of these: e8855eaab05150a34927c7ac1f4ce2e2e32221c1be8090e8c4c3a031693be6c4
+-- sha256 of these: 79a8e8b279e721bf23e2bd4d877d7df98f2d59e9c15fcdec773b8aa25454b231
 local require
 local ____modules = {}
 local ____moduleCache = {}
@@ -108,7 +108,7 @@ return ____exports
 local ____lualib = require("lualib_bundle")
 local __TS__ObjectAssign = ____lualib.__TS__ObjectAssign
 local ____exports = {}
-local servedBeside, learnServed, isOld, publish, widen, beginRound, rise, climbOn, endClimb, isOfCap, reopen, estimate, narrow, learn, FIRST_WINDOW, LEAST_ROUND_MS, FEW_UNDER_WAY, SLACK_MS, LEAST_RISE_MS, MOST_AHEAD, MOST_MARGIN, LEAST_MARGIN, FEW_CALLS, UNSURE_CALLS, SURE_CALLS, MOST_CALLS, MOST_WINDOW_CALLS, SLOWEST_PER_MS, FASTEST_PER_MS, FIRST_PAUSE_MS, CLIMB_FROM, CLIMB_CALLS, SLOWEST_CLIMB_PER_MS, AT_ONCE_PER_MS, HEALTHY_MS, MOST_PATIENCE_MS, SHORT_MS, ROUNDED_MS, TRIAL_CALLS, FAR, SERVED
+local servedBeside, learnServed, isOld, publish, widen, beginRound, rise, climbOn, endClimb, isOfCap, reopen, estimate, narrow, learn, FIRST_WINDOW, LEAST_ROUND_MS, FEW_UNDER_WAY, SLACK_MS, LEAST_RISE_MS, MOST_AHEAD, MOST_MARGIN, LEAST_MARGIN, FEW_CALLS, UNSURE_CALLS, SURE_CALLS, MOST_CALLS, MOST_WINDOW_CALLS, SLOWEST_PER_MS, FASTEST_PER_MS, FIRST_PAUSE_MS, CLIMB_FROM, CLIMB_CALLS, SLOWEST_CLIMB_PER_MS, AT_ONCE_PER_MS, HEALTHY_MS, MOST_PATIENCE_MS, SHORT_MS, ROUNDED_MS, PENALTY_MS, PENALTY_MOMENTS, TRIAL_CALLS, FAR, SERVED
 function servedBeside(pace, undo, nowMs)
     undo.served = undo.served + 1
     if undo.served < SERVED * (undo.refused + 1) then
@@ -205,7 +205,7 @@ function rise(pace, nowMs)
         return ____exports.climb(pace, FASTEST_PER_MS, nowMs)
     end
     local isSure = riseCalls > UNSURE_CALLS
-    local isDear = isStated and deadMs > 0
+    local isDear = isStated and deadMs > 0 or deadMs > PENALTY_MS
     local calls = math.max(
         isSure and riseCalls or math.max(
             10,
@@ -366,7 +366,8 @@ function estimate(pace, nowMs, deadMs)
     local most = math.max(1, 0.1 * last * deadMs / lastedMs)
     local isAlike = deadMs > 0 and count >= 3 and math.abs(count - last) <= most
     local leastGapMs = isStated and SHORT_MS or 0.2 * lastedMs + 3 * latencyMs
-    local isWindow = isAlike or not isStated and deadMs > leastGapMs
+    local isPenalty = not isAlike and not isStated and deadMs > math.max(PENALTY_MS, PENALTY_MOMENTS * activeMs)
+    local isWindow = isAlike or not isStated and not isPenalty and deadMs > leastGapMs
     if deadMs > 0 then
         local isFree = phase == "fixed" or isStated and isWindow
         pace.deadMs = isFree and 0 or math.max(deadMs, isStated and 0 or pace.deadMs / 2)
@@ -381,6 +382,15 @@ function estimate(pace, nowMs, deadMs)
         end
     elseif phase == "starting" and count <= 1 then
         beginRound(pace, FIRST_WINDOW, nowMs)
+    elseif isPenalty and count >= 3 then
+        pace.phase = "cruising"
+        local part = activeMs < SHORT_MS and 0.5 or 0.9
+        learn(
+            pace,
+            part * math.min(ratePerMs, count / activeMs),
+            0.02,
+            SURE_CALLS
+        )
     elseif phase == "starting" and not isWindow then
         pace.phase = "cruising"
         local fast = math.min(count / activeMs, ratePerMs / 3)
@@ -485,6 +495,8 @@ local DEAD_PARTS = 16
 local LONGEST_STATED_MS = 3600000
 SHORT_MS = 3000
 ROUNDED_MS = 1000
+PENALTY_MS = 30000
+PENALTY_MOMENTS = 10
 local OUTAGE_MS = 5000
 local CAP_CALLS = 300
 TRIAL_CALLS = 50

@@ -213,8 +213,11 @@ it('what headers state is kept to in the next run as well, until they state some
 });
 
 /** A pace at a limit of 100/s that is known. */
-function openKnown(more: Partial<Pace> = {}) {
-  const pace = Object.assign(createPace(0, { ...UNKNOWN, limitPerMs: 0.1 }), more);
+function openKnown(
+  more: Partial<Pace> = {},
+  known = createPace(0, { ...UNKNOWN, limitPerMs: 0.1 }),
+) {
+  const pace = Object.assign(known, more);
   let nowMs = 0;
   /** So many calls are made as soon as they may be, each of which takes 20 ms. */
   const call = (times: number, end: 'accepted' | 'refused' = 'accepted'): void => {
@@ -325,11 +328,35 @@ describe('time', () => {
     expect(now() - pace.refusedMs).toBeLessThan(1_000);
   });
 
-  it('without a refusal has something faster tried, however sure the limit is: 30 s after a start', () => {
-    const { pace, call } = openKnown({ riseCalls: 1e6 });
-    call(2_750);
-    expect(pace.ratePerMs).toBeCloseTo(0.098);
-    call(500);
-    expect(pace.ratePerMs).toBeGreaterThan(0.15);
-  });
+  it.each([
+    { windowCalls: 0, calls: 1_000 },
+    { windowCalls: 100, calls: 3_000 },
+  ])(
+    'without a refusal has something faster tried soon after a start, however sure the limit is: $windowCalls in a window',
+    ({ windowCalls, calls }) => {
+      const known = { ...UNKNOWN, limitPerMs: 0.1, windowCalls };
+      const { pace, call } = openKnown({ riseCalls: 1e6 }, createPace(0, known));
+      call(calls - 250);
+      expect(pace.ratePerMs).toBeCloseTo(0.098);
+      call(500);
+      expect(pace.ratePerMs).toBeGreaterThan(0.15);
+    },
+  );
 });
+
+it.each([
+  { ms: 60_000, isPenalty: true },
+  { ms: 8_000, isPenalty: false },
+])(
+  'all that is refused for $ms ms after a moment is a penalty: $isPenalty',
+  ({ ms, isPenalty }) => {
+    const { pace, call, now } = openKnown();
+    call(40);
+    const refusedMs = now();
+    while (now() < refusedMs + ms) call(1, 'refused');
+    call(1);
+    // Half of what was accepted before, or so many in all of that time.
+    if (isPenalty) expect(pace.limitPerMs).toBeCloseTo(0.05, 2);
+    else expect(pace.limitPerMs).toBeLessThan(0.01);
+  },
+);
