@@ -84,7 +84,7 @@ const AT_ONCE_PER_MS = 20 / 1_000;
 /** So long without a refusal, and something faster is tried, however sure the limit is. */
 const HEALTHY_MS = 60_000;
 /** After a start it is tried sooner, however sure what was remembered is. */
-const AT_START_MS = 30_000;
+const AT_START_MS = 10_000;
 const MOST_PATIENCE_MS = 240_000;
 const LONGEST_PAUSE_MS = 60_000;
 /**
@@ -200,7 +200,7 @@ export function createPace(nowMs: number, known: Known) {
      * more is tried.
      */
     healthyMs: nowMs,
-    patienceMs: isKnown ? AT_START_MS : HEALTHY_MS,
+    patienceMs: isKnown ? AT_START_MS * (windowCalls > 0 ? 3 : 1) : HEALTHY_MS,
     /** When calls were last refused for the first time, and when that made the pace slower. */
     refusedMs: 0,
     cutMs: LONG_AGO_MS,

@@ -1,5 +1,5 @@
 -- Generated from pace.ts, pace-starts.ts, ../calls/rate.ts, rate.ts, shared-pace.ts, pace-in-redis.ts by npm run make:lua.
--- sha256 of these: 79a8e8b279e721bf23e2bd4d877d7df98f2d59e9c15fcdec773b8aa25454b231
+-- sha256 of these: 3cd410292e10380ae1c623f2f0dc6e86d8ee976f68da5e25a6db50dffbe5027d
 local require
 local ____modules = {}
 local ____moduleCache = {}
@@ -488,7 +488,7 @@ CLIMB_CALLS = 6
 SLOWEST_CLIMB_PER_MS = 1 / 1000
 AT_ONCE_PER_MS = 20 / 1000
 HEALTHY_MS = 60000
-local AT_START_MS = 30000
+local AT_START_MS = 10000
 MOST_PATIENCE_MS = 240000
 local LONGEST_PAUSE_MS = 60000
 local DEAD_PARTS = 16
@@ -560,7 +560,7 @@ function ____exports.createPace(nowMs, known)
         isDoubted = false,
         refusals = 0,
         healthyMs = nowMs,
-        patienceMs = isKnown and AT_START_MS or HEALTHY_MS,
+        patienceMs = isKnown and AT_START_MS * (windowCalls > 0 and 3 or 1) or HEALTHY_MS,
         refusedMs = 0,
         cutMs = LONG_AGO_MS,
         deadMs = 0,
