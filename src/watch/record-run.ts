@@ -321,7 +321,8 @@ export function createSpeed() {
 
 /**
  * How fast a count grows, per second, over a window. Where little happens, such as at six calls a
- * minute, it looks back further: otherwise it would jump between nothing and far too much.
+ * minute, it looks back further: otherwise it would jump between nothing and far too much. A queue
+ * tells of calls in steps, once a second: it is measured from step to step, until one is overdue.
  */
 function rateOf(
   points: readonly Point[],
@@ -330,11 +331,17 @@ function rateOf(
   windowMs: number,
 ): number {
   const newest = points.at(-1) ?? START;
-  const isFarEnough = (point: Point): boolean =>
-    newest[time] - point[time] >= windowMs && newest[count] - point[count] >= LEAST;
-  const from = points.findLast(isFarEnough) ?? START;
-  const ms = newest[time] - from[time];
-  return ms > 0 ? ((newest[count] - from[count]) / ms) * 1_000 : 0;
+  const findStep = (isIt: (point: Point) => boolean): Point =>
+    points.findLast((one, at) => isIt(one) && one[count] !== points[at - 1]?.[count]) ?? START;
+  const last = findStep(() => true);
+  const before = findStep((point) => point[count] !== last[count]);
+  const isOverdue = newest[time] - last[time] > 2 * (last[time] - before[time]);
+  const to = isOverdue ? newest : last;
+  const from = findStep(
+    (point) => to[time] - point[time] >= windowMs && to[count] - point[count] >= LEAST,
+  );
+  const ms = to[time] - from[time];
+  return ms > 0 ? ((to[count] - from[count]) / ms) * 1_000 : 0;
 }
 
 function spanBetween(start: Point, end: Point): Span {

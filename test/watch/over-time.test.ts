@@ -58,6 +58,17 @@ it('the rate is that of the last seconds, of more where little happens, and goes
   expect([seen[4 * 20], seen[4 * 26], seen.at(-1)]).toEqual([50, 2, 0.6]);
 });
 
+it('the rate does not jump where calls are told once a second', () => {
+  const speed = createSpeed();
+  const seen: number[] = [];
+  for (let atMs = 0; atMs <= 60_000; atMs += 270) {
+    speed.add(at(atMs, 30 * Math.floor(atMs / 1_000)));
+    if (atMs > 10_000) seen.push(speed.read().ratePerSecond);
+  }
+  expect(Math.min(...seen)).toBeGreaterThan(28);
+  expect(Math.max(...seen)).toBeLessThan(32);
+});
+
 /** The calls that spans stand for: each lasts until the next one begins. */
 function callsOf(spans: readonly Span[], endMs: number): number {
   const lasts = spans.map(({ atMs }, at) => (spans[at + 1]?.atMs ?? endMs) - atMs);
