@@ -43,6 +43,17 @@ export class StreamReader {
     return this.#inTurn(() => this.#readAll());
   }
 
+  /**
+   * Reads all that is there, what was kept and not trimmed once more: another Redis, with a clock
+   * that is behind, may give entries places that were passed.
+   */
+  readAnew(): Promise<void> {
+    return this.#inTurn(() => {
+      for (const key of this.#options.places.keys()) this.#options.places.set(key, '0-0');
+      return this.#readAll();
+    });
+  }
+
   /** Goes on until it is closed. */
   start(): void {
     const fail = (error: unknown): void => {

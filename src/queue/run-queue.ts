@@ -260,7 +260,7 @@ export class RunQueue implements LookupQueue {
 
   /** Takes out of jobs what is done by all that workers have sent. */
   async #tidy(): Promise<void> {
-    await this.#stream.readToEnd();
+    await this.#stream.readAnew();
     await this.#jobs.takeOutDone();
   }
 

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { Redis } from 'ioredis';
 import { expect, it, onTestFinished } from 'vitest';
 import type { CallLedger } from '../../../src/calls/budget.ts';
+import { toData } from '../../../src/queue/contract.ts';
 import { LOOKUPS_JOB, runKey, streamKey } from '../../../src/queue/names.ts';
 import { createGate } from '../../support/gate.ts';
 import { useRedis } from '../../support/redis.ts';
@@ -111,6 +113,25 @@ it('what is done is not done again by a Redis that comes back with the jobs of a
     return jobs.flatMap(({ data }) => (data as { domains: string[] }).domains);
   };
   await expect.poll(left).toEqual(['c.com']);
+});
+
+it('what a Redis with a clock that is behind has on the stream is read', async () => {
+  // Given a run that has read an entry
+  const stage = await openStage();
+  const run = await stage.run();
+  const tell = async (id: string, domain: string): Promise<void> => {
+    const entry = JSON.stringify({ job: 'any', outcomes: [toData(found(domain), domain)] });
+    await stage.redis.client.xadd(streamKey('run'), id, 'data', entry);
+  };
+  await run.add(THREE);
+  await tell('*', 'a.com');
+  await expect.poll(() => run.collected).toEqual(['a.com']);
+  // When another one is there, which lost that
+  await stage.redis.client.del(streamKey('run'));
+  if (stage.redis.client instanceof Redis) stage.redis.client.stream.destroy();
+  await tell('5-1', 'b.com');
+  // Then
+  await expect.poll(() => run.collected).toEqual(['a.com', 'b.com']);
 });
 
 it('a stop takes what no worker has begun off the queue, and awaits the rest', async () => {
