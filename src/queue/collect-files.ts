@@ -135,15 +135,6 @@ async function openOwned(
     );
   }
 
-  async function finishOthers(): Promise<void> {
-    const current = new Set(KINDS.map((kind) => `${state.files[kind]?.name}.part`));
-    for (const name of await readdir(folder)) {
-      if (!PART.test(name) || current.has(name) || !isOwnFile(join(folder, name))) continue;
-      await rename(join(folder, name), join(folder, name.slice(0, -'.part'.length)));
-    }
-    await syncFolder(folder);
-  }
-
   async function finish(isAll: boolean): Promise<void> {
     const isOver = (kind: FileKind): boolean =>
       isAll || !state.files[kind]?.name.startsWith(`${kind}-${timeOf(now()).slice(0, 13)}`);
@@ -156,7 +147,7 @@ async function openOwned(
       handles.delete(kind);
     }
     await save({ ...state, files });
-    await finishOthers();
+    await finishOthers(folder, files);
   }
 
   async function append(lines: Lines, places: ReadonlyMap<string, string>): Promise<void> {
@@ -182,7 +173,7 @@ async function openOwned(
     await save({ ...state, files, places: { ...state.places, ...Object.fromEntries(places) } });
   }
 
-  await finishOthers();
+  await finishOthers(folder, state.files);
   await save(state); // also says whether the folder can be written to
   return {
     id: state.id,
@@ -195,6 +186,16 @@ async function openOwned(
         await owner.release();
       }),
   };
+}
+
+/** Finishes the files that are not being written any more. */
+async function finishOthers(folder: string, current: State['files']): Promise<void> {
+  const parts = new Set(KINDS.map((kind) => `${current[kind]?.name}.part`));
+  for (const name of await readdir(folder)) {
+    if (!PART.test(name) || parts.has(name) || !isOwnFile(join(folder, name))) continue;
+    await rename(join(folder, name), join(folder, name.slice(0, -'.part'.length)));
+  }
+  await syncFolder(folder);
 }
 
 function readState(folder: string): State {
