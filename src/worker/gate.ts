@@ -1,5 +1,11 @@
 import { MAX_REDIRECTS, type Meaning } from '../brand/meaning.ts';
-import { type Budget, type Permit as BudgetPermit, both, isUsedUp } from '../calls/budget.ts';
+import {
+  type Budget,
+  type Permit as BudgetPermit,
+  both,
+  isUsedUp,
+  joinBudgets,
+} from '../calls/budget.ts';
 import { Flight, type FlightParts, type Permit } from './flight.ts';
 import type { GateOptions } from './gate-options.ts';
 import { describePace, type Learned, learnedOf, type PaceDescription } from './pace-memory.ts';
@@ -53,6 +59,8 @@ export class Gate {
   #isProbing = false;
   /** What bounds the calls of those who asked last: a probe is made for them. */
   #payer: Budget | undefined;
+  /** What those in line would pay with. */
+  readonly #inLine = new Set<{ readonly spend: BudgetPermit }>();
   /** All lookups that are left are withheld, unless one has asked since. */
   #isIdle = false;
 
@@ -93,13 +101,12 @@ export class Gate {
       if (!question.isWanted()) throw new NotAskedError();
       const spend =
         (question.budget ? undefined : budget.tryAcquire()) ?? (await this.#acquire(question));
-      if (!this.#line.tryStart()) {
-        await this.#turn(spend, diagnosis.wasBad(question.subject) ? 'again' : 'new', question);
-      }
+      const kind = diagnosis.wasBad(question.subject) ? 'again' : 'new';
+      const isPaid = this.#line.tryStart() || (await this.#turn(spend, kind, question));
       const isStill = !stopSwitch.stopped && !pause?.isPaused && question.isWanted();
-      if (isStill && !this.#line.isLate && spend.isGood())
+      if (isPaid && isStill && !this.#line.isLate && spend.isGood())
         return new Flight(this.#parts, question.subject, spend);
-      this.#giveBack(spend);
+      this.#giveBack(isPaid ? spend : undefined);
     }
   }
 
@@ -170,21 +177,22 @@ export class Gate {
     this.#line.letThrough();
   }
 
-  /** Those in line may hold all calls that are left: so it does not wait for one for long. */
+  /** Those in line may hold all calls that are left: then it takes the one that came first. */
   async #payForProbe(): Promise<BudgetPermit | undefined> {
     const { budget, clock } = this.#options;
-    const all = budget.tryAcquire();
-    if (!this.#payer || !all) return all;
+    const bounds = joinBudgets(this.#payer ? [this.#payer, budget] : [budget]);
+    const atOnce = bounds.tryAcquire();
+    if (atOnce) return atOnce;
+    const [inLine] = this.#inLine;
+    if (inLine && this.#inLine.delete(inLine)) return inLine.spend;
     const wait = new AbortController();
     clock.sleep(PROBE_MS, wait.signal).then(
       () => wait.abort(),
       () => {},
     );
-    const own = await this.#payer.acquire(wait.signal).catch(() => undefined);
+    const spend = await bounds.acquire(wait.signal).catch(() => undefined);
     wait.abort();
-    if (own && !isUsedUp(own)) return both(own, all);
-    all.release();
-    return undefined;
+    return spend && !isUsedUp(spend) ? spend : undefined;
   }
 
   /** Follows redirects, as a lookup does. Returns whether all of its calls could be paid for. */
@@ -235,19 +243,22 @@ export class Gate {
     }
   }
 
-  /** Waits for its turn in the line. */
-  async #turn(spend: BudgetPermit, kind: Waiting, question?: Question): Promise<void> {
+  /** Waits for its turn. Returns whether it can still pay: a probe may have taken that. */
+  async #turn(spend: BudgetPermit, kind: Waiting, question?: Question): Promise<boolean> {
+    const inLine = { spend };
+    this.#inLine.add(inLine);
     try {
       await this.#line.turn(kind, question);
     } catch (error) {
-      spend.release();
+      if (this.#inLine.delete(inLine)) spend.release();
       throw error;
     }
+    return this.#inLine.delete(inLine);
   }
 
-  /** A call that was let through is not made. */
-  #giveBack(spend: BudgetPermit): void {
-    spend.release();
+  /** A call that was let through is not made. @param spend what would have paid for it, if any */
+  #giveBack(spend: BudgetPermit | undefined): void {
+    spend?.release();
     this.#line.ended('none');
     this.#line.letThrough();
   }

@@ -58,6 +58,22 @@ describe('--max-calls', () => {
     },
   );
 
+  it.each(['--max-calls=60', '--max-calls-per=100/day'])(
+    '%s leaves a call to see that it is the domains at the head of a list which are refused',
+    async (bound) => {
+      const refused = new Set(domains(40));
+      const respond = (domain: string) => (refused.has(domain) ? { status: 403 } : undefined);
+      const api = await openApi({ respond });
+      const folder = openFolder();
+      folder.write('list.csv', listOf(domains(80).slice(40)));
+      await enrichHere(folder, api.url, bound);
+      folder.write('list.csv', listOf(domains(180)));
+      const ended = await enrichHere(folder, api.url, bound, '--json');
+      expect(summaryOf(ended).stopped?.reason, ended.stderr).toMatch(/^max_calls/);
+      expect(api.stats().calls).toBe(100);
+    },
+  );
+
   it.each(['SIGINT', 'SIGKILL'] as const)(
     'over a queue counts what the run had spent that was ended by %s, and then begins anew',
     async (signal) => {

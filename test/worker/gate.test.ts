@@ -262,7 +262,12 @@ describe('a probe', () => {
       stopped: false,
       holds: ['idle', 'spent', 'probe of p: http_200', { how: 'good' }, 'idle'],
     },
-    { budget: 'later', stopped: false, holds: ['idle', 'no probe of p', 'idle'] },
+    {
+      budget: 'later',
+      stopped: false,
+      holds: ['idle', 'spent', 'probe of p: http_200', { how: 'good' }, 'idle'],
+    },
+    { budget: 'used up', stopped: false, holds: ['idle', 'no probe of p', 'idle'] },
     { budget: 'left', stopped: true, holds: ['idle', 'end', 'released', { how: 'none' }] },
   ] as const)('is paid from the budget ($budget; stopped: $stopped)', async (given) => {
     const { gate, set, stopSwitch, told } = stage({
@@ -316,6 +321,24 @@ describe('a probe', () => {
     expect(asked).toEqual([undefined, '/1', '/2', '/3']);
     expect(told.filter((what) => String(what).startsWith('spent'))).toHaveLength(4);
     expect(told.filter((what) => String(what).startsWith('probe'))).toEqual([given.holds]);
+  });
+
+  it('takes the last call of a budget from one that waits in line', async () => {
+    let left = 1;
+    const { gate, ask, set, told, stopSwitch } = stage({
+      budget: {
+        tryAcquire: () => (left-- > 0 ? budgetOf('left', () => {}).tryAcquire() : undefined),
+        acquire: async () => ({ reason: 'max_calls' }),
+      },
+    });
+    set.isShut = true;
+    const waiting = howEnds(ask('b'));
+    set.probes.push('p');
+    set.isShut = false;
+    gate.idle();
+    expect(await waiting).toBe('NotAskedError');
+    expect(told).toContain('probe of p: http_200');
+    expect(stopSwitch.stopped).toEqual({ reason: 'max_calls' });
   });
 
   it('goes ahead of all, though no other call may start, and one after the other', async () => {
