@@ -24,9 +24,11 @@ export interface BrandClient {
    *   headers of the user's
    * @param signal gives the call up at once
    * @param domain the domain that the path asks about
+   * @param isApart whether it goes over a connection of its own. @default where the same call went
+   *   wrong before
    * @throws the signal's reason; ClosedConnectionError
    */
-  call(path: string, signal: AbortSignal, domain: string): Promise<Meaning>;
+  call(path: string, signal: AbortSignal, domain: string, isApart?: boolean): Promise<Meaning>;
   /**
    * Makes one call about several domains.
    *
@@ -120,12 +122,17 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     return body === undefined ? { headers } : { method: 'POST', headers: ofBody, body };
   }
 
-  async function call(path: string, signal: AbortSignal, domain: string): Promise<Meaning> {
+  async function call(
+    path: string,
+    signal: AbortSignal,
+    domain: string,
+    isApart?: boolean,
+  ): Promise<Meaning> {
     try {
       if (!path.startsWith('/')) return await callElsewhere(new URL(path), signal, domain);
       // A domain has no character that JSON would write otherwise.
       const body = profile?.body?.replaceAll(DOMAIN, domain);
-      const asked = { ...withBody(body), origin, path, mostBytes };
+      const asked = { ...withBody(body), origin, path, mostBytes, isApart };
       return interpret(await transport.exchange(asked, signal), path, domain);
     } catch (error) {
       return noAnswer(error, signal);

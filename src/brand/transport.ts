@@ -27,6 +27,8 @@ export interface ExchangeRequest {
   readonly method?: 'GET' | 'POST' | undefined;
   /** @default no body */
   readonly body?: string | undefined;
+  /** Whether it goes over a connection of its own. @default where the same call went wrong before */
+  readonly isApart?: boolean | undefined;
   /**
    * How much of the body to read, in bytes after decompression. Past that the connection is closed.
    */
@@ -332,13 +334,18 @@ export interface Transport {
  */
 const RESET_WEIGHT = 4;
 const MOST_RESETS = 5 * RESET_WEIGHT;
+/** So many calls that went wrong are known until they are made again. */
+const MOST_WRONG = 1_000;
+/** What a limit answers, whichever machine gives it. */
+const TOO_MANY = 429;
 /** After this time connections are kept again: a server that was restarted resets all of them. */
 const SEPARATE_MS = 10 * 60_000;
 
 /**
  * Opens connections to an API. Nothing is repeated here, so that each request is a call that was
- * asked for. A call over a kept connection that was closed says so; made again it gets a connection
- * of its own, and after a few of them all calls do for a while.
+ * asked for. A call that went wrong gets a connection of its own when it is made again: over a kept
+ * one the same machine of several would answer. Where that was closed it says so, and after a few of
+ * them all calls get one of their own for a while.
  */
 export function openTransport(options: ConnectionsOptions): Transport {
   const { connections, timeoutMs } = options;
@@ -348,34 +355,46 @@ export function openTransport(options: ConnectionsOptions): Transport {
   let unbroken = 0;
   let resets = 0;
   let separateUntilMs = 0;
-  /** The calls by which one was reset, and may be made again over one of their own. */
-  const broken = new Set<string>();
+  /** Calls that went wrong, and may be made again. */
+  const wrong = new Set<string>();
 
-  function noteReset(call: string): void {
+  function noteWrong(call: string): void {
+    const [oldest] = wrong;
+    if (wrong.size >= MOST_WRONG && oldest !== undefined) wrong.delete(oldest);
+    wrong.add(call);
+  }
+
+  function noteReset(): void {
     unbroken -= 1;
-    if (broken.size >= connections) broken.clear(); // some are never made again
-    broken.add(call);
     resets += RESET_WEIGHT;
     if (resets < MOST_RESETS) return;
     resets -= RESET_WEIGHT; // then one more shows that nothing has changed
     separateUntilMs = performance.now() + SEPARATE_MS;
   }
 
+  function note(call: string, exchanged: Exchanged): Exchanged {
+    const { httpStatus } = exchanged;
+    if (httpStatus >= 300 && httpStatus !== TOO_MANY) noteWrong(call);
+    return exchanged;
+  }
+
   return {
     async exchange(request, signal) {
       const call = `${request.path} ${request.body ?? ''}`;
-      if (broken.delete(call) || performance.now() < separateUntilMs) {
+      const isApart = wrong.delete(call) || request.isApart === true;
+      if (isApart || performance.now() < separateUntilMs) {
         separate ??= openConnections(options, { areKept: false });
-        return await exchange(separate, request, { timeoutMs, signal });
+        return note(call, await exchange(separate, request, { timeoutMs, signal }));
       }
       try {
         const exchanged = await exchange(kept, request, { timeoutMs, signal });
         unbroken = connections;
         if (resets > 0) resets -= 1;
-        return exchanged;
+        return note(call, exchanged);
       } catch (error) {
         if (!isReset(error) || unbroken === 0) throw error;
-        noteReset(call);
+        noteWrong(call);
+        noteReset();
         throw new ClosedConnectionError('a kept connection was closed', { cause: error });
       }
     },

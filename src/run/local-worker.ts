@@ -117,7 +117,7 @@ export function assembleWorker(options: AssembledWorkerOptions) {
     diagnosis,
     probe: async (domain, path = endpoint.path(domain)) => {
       const sentAtMs = clock.nowMs();
-      const meaning = await client.call(path, stopSwitch.noCall, domain);
+      const meaning = await client.call(path, stopSwitch.noCall, domain, true);
       options.onCall?.({ domain, meaning, latencyMs: clock.nowMs() - sentAtMs, isProbe: true });
       return meaning;
     },

@@ -98,9 +98,38 @@ describe('a connection', () => {
     });
     const { ask } = useClient(server.url);
     for (let call = 0; call < 4; call += 1) {
-      expect(await ask()).toMatchObject({ httpStatus: status });
+      expect(await ask(`${call}.example`)).toMatchObject({ httpStatus: status });
     }
     expect(server.connections()).toBe(1);
+  });
+
+  it.each([
+    { status: 200, connections: 1 },
+    { status: 429, connections: 1 },
+    { status: 302, connections: 4 },
+    { status: 403, connections: 4 },
+    { status: 503, connections: 4 },
+  ])(
+    'is of its own for a call that is made again after $status: $connections in four calls',
+    async ({ status, connections }) => {
+      const server = await useHttpServer((_, response) => {
+        response.writeHead(status, { location: '/elsewhere' }).end(JSON_BODY);
+      });
+      const { ask } = useClient(server.url);
+      for (let call = 0; call < 4; call += 1) await ask();
+      expect(server.connections()).toBe(connections);
+    },
+  );
+
+  it('of its own can be asked for', async () => {
+    const server = await useHttpServer((_, response) => {
+      response.end(JSON_BODY);
+    });
+    const { client } = useClient(server.url);
+    for (const isApart of [false, false, true, true]) {
+      await client.call('/', new AbortController().signal, 'acme.com', isApart);
+    }
+    expect(server.connections()).toBe(3);
   });
 
   /** Answers so many requests on each connection, and resets it at the next. */
