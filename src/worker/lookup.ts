@@ -238,7 +238,7 @@ class Lookup implements Question, Subject {
     const retryAfterMs = (last && 'retryAfterMs' in last ? last.retryAfterMs : undefined) ?? 0;
     if (retryAfterMs > maxWaitMs) return false;
     await clock.sleep(
-      Math.max(backoffMs(error.isSoon ? 0 : retriesMade, this.#jitter ?? random()), retryAfterMs),
+      Math.max(backoffMs(retriesMade, this.#jitter ?? random(), error.isSoon), retryAfterMs),
       stopSwitch.noNewCall,
     );
     onRetry();
@@ -287,11 +287,13 @@ const STATUS_OF: Readonly<Record<Meaning['kind'], Outcome['status']>> = {
  * together do not come back together.
  *
  * @param random from 0 to 1
+ * @param isSoon what failed has nothing to do with others: up to 50 ms, 0.1 s, … 0.5 s
  * @see {@link https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/ Exponential
  * backoff and jitter}
  */
-function backoffMs(retriesMade: number, random: number): number {
-  return random * Math.min(500 * 2 ** retriesMade, 30_000);
+function backoffMs(retriesMade: number, random: number, isSoon: boolean): number {
+  const [leastMs, mostMs] = isSoon ? [50, 500] : [500, 30_000];
+  return random * Math.min(leastMs * 2 ** retriesMade, mostMs);
 }
 
 /** An attempt that another one may better. */
