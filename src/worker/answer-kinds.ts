@@ -62,6 +62,8 @@ export class AnswerKind implements Pick<Finding, 'httpStatus' | 'reason'> {
   /** Domains that got the same again; answers that asking again made good. */
   readonly same = new Set<string>();
   bettered = 0;
+  /** Whether it is the own of those domains that got it while hardly any new one was well. */
+  isOwnInStreaks = false;
   /** Domains that failed however often they were asked again. */
   hopeless = 0;
   /**
@@ -116,6 +118,10 @@ const DECIDED = 6;
 const MOST_EVIDENCE = 8;
 /** So many domains at least. */
 const ENOUGH = 4;
+/** One machine of four may be sick whatever domains get. */
+const SICK = 0.25;
+/** What hardly any new domain is spared. */
+const NEARLY_ALL = 0.9;
 /** Where it is the domain's own it comes again nearly always, and where not, hardly ever. */
 const ALWAYS = 0.97;
 /** How unlikely by chance the refusals of one domain have to be until they are its own. */
@@ -168,7 +174,8 @@ export class AnswerKinds {
   /** What turned out. A limit told by 429 is no news, nor what came in an outage alone. */
   findings(): readonly Finding[] {
     return [...this.#kinds.values()].flatMap((kind) => {
-      const { about, httpStatus, reason, usual, isPlain } = kind;
+      const { httpStatus, reason, usual, isPlain } = kind;
+      const about = this.aboutOf(kind, 1);
       if (about === 'unknown' || isPlain) return [];
       if (about === 'limit' && (kind.isLimitByName || kind.isSpell)) return [];
       if (about === 'chance' && usual === 0) return [];
@@ -179,8 +186,8 @@ export class AnswerKinds {
   /** A domain that was found before gets it now: it is hardly the domains' own. */
   probeFailed(kind: AnswerKind): void {
     count(kind.probed, kind.totals.answers);
-    kind.evidence += Math.log((1 - ALWAYS) / Math.max(0.3, this.share(kind)));
-    if (kind.about === 'own' && !kind.isPlain) this.reopen(kind);
+    kind.evidence += Math.log(SICK / Math.max(SICK, this.share(kind)));
+    if (!kind.isPlain) this.#reopen(kind);
   }
 
   /** A domain that was found before was asked. */
@@ -210,6 +217,12 @@ export class AnswerKinds {
     return shareOf(kind.fresh, kind.totals.tries);
   }
 
+  /** The share of domains that are known to be well that got it of late; 1 if none was asked. */
+  probedShare(kind: AnswerKind): number {
+    const probed = leftOf(kind.probed, kind.totals.answers) + 1;
+    return probed / (leftOf(this.#probes, this.calls.answers) + 1);
+  }
+
   /** The share by which it may come by chance, whoever is asked. */
   #chance(kind: AnswerKind): number {
     return Math.max(this.share(kind), shareOf(kind.any, kind.totals.answers));
@@ -227,26 +240,54 @@ export class AnswerKinds {
     return this.share(kind) > most && fresh.count > 4;
   }
 
-  /** A domain was asked again, after a good answer to another. */
-  repeated(kind: AnswerKind, isSame: boolean): void {
+  /**
+   * A domain was asked again, after a good answer to another.
+   *
+   * @param shareBefore the share of domains that got it when this one did for the first time. Where
+   *   that was nearly all of them, this one tells little of those of another time
+   */
+  repeated(kind: AnswerKind, isSame: boolean, shareBefore: number): void {
+    const recent = this.#chance(kind);
     // One that was refused is asked again at about the same time: by chance that is likelier.
-    const share = Math.min(0.95, 0.06 + 1.1 * this.#chance(kind));
+    const share = Math.min(0.95, 0.06 + 1.1 * (isSame ? Math.max(recent, shareBefore) : recent));
     if (isSame) kind.evidence += Math.log(ALWAYS / share);
     else kind.evidence += Math.log((1 - ALWAYS) / (1 - share));
     if (!isSame) kind.bettered += 1;
-    if (kind.about === 'own' && !isSame) this.reopen(kind);
+    if (!isSame) this.#reopen(kind);
     this.#decide(kind);
+  }
+
+  /**
+   * Whom it is about that a domain got.
+   *
+   * @param share of new domains that got it at the same time
+   */
+  aboutOf(kind: AnswerKind, share: number): About {
+    const isOwn = kind.about === 'unknown' && kind.isOwnInStreaks && share > NEARLY_ALL;
+    return isOwn ? 'own' : kind.about;
   }
 
   #decide(kind: AnswerKind): void {
     if (kind.about !== 'unknown' && kind.about !== 'chance') return;
     kind.evidence = Math.max(-MOST_EVIDENCE, Math.min(MOST_EVIDENCE, kind.evidence));
-    if (kind.evidence > DECIDED && kind.same.size >= ENOUGH) kind.about = 'own';
-    else if (kind.evidence < -DECIDED) kind.about = 'chance';
+    if (kind.evidence > DECIDED && kind.same.size >= ENOUGH) {
+      const isSeldom = kind.same.size >= ENOUGH * (1 + 4 * kind.bettered);
+      // Of what comes by chance, too, each domain is told by itself.
+      if (this.share(kind) <= NEARLY_ALL) kind.about = isSeldom ? 'own' : 'chance';
+      else if (isSeldom) {
+        // The head of a list tells nothing of the rest.
+        kind.isOwnInStreaks = true;
+        kind.evidence = 0;
+        kind.same.clear();
+      }
+    } else if (kind.evidence < -DECIDED && kind.bettered > 0) kind.about = 'chance';
   }
 
-  reopen(kind: AnswerKind): void {
-    kind.about = 'unknown';
+  /** What was taken for the domains' own may be none. */
+  #reopen(kind: AnswerKind): void {
+    if (kind.about !== 'own' && !kind.isOwnInStreaks) return;
+    if (kind.about === 'own') kind.about = 'unknown';
+    kind.isOwnInStreaks = false;
     kind.evidence = 0;
     kind.same.clear();
   }
@@ -293,6 +334,11 @@ export class AnswerKinds {
     return { chance, own: Math.max(0, (this.share(kind) - chance) / (1 - chance)) };
   }
 
+  /** The share by which domains that turned out well get it by chance; 0 while few are known. */
+  wellShare(kind: AnswerKind): number {
+    return this.#shares(kind)?.chance ?? 0;
+  }
+
   /**
    * Whether so many refusals of one domain are its own. @param isLast it is not asked again,
    * whatever they are
@@ -301,13 +347,12 @@ export class AnswerKinds {
     const shares = this.#shares(kind);
     // Of a limit, what is refused again and again would count as limit itself.
     const isFresh = kind.about === 'limit' || isLast;
-    const recent = shares?.chance ?? (isFresh ? this.share(kind) : this.#chance(kind));
+    const ofAll = isFresh ? this.share(kind) : this.#chance(kind);
+    // Where hardly any is well, those that were so far tell little.
+    const recent = shares && ofAll < NEARLY_ALL ? shares.chance : ofAll;
     // What is left at the end of a list may be nothing else: domains that are well are compared,
     // too.
-    const probed = leftOf(kind.probed, kind.totals.answers) + 1;
-    const ofProbes = probed / (leftOf(this.#probes, this.calls.answers) + 1);
-    const chance = isLast ? recent : Math.min(recent, Math.max(AT_LEAST, ofProbes));
-    const share = Math.min(0.9, Math.max(AT_LEAST, chance));
+    const share = Math.min(ALWAYS, Math.max(AT_LEAST, Math.min(recent, this.probedShare(kind))));
     // The fewer domains it was the own of, the less likely it is that of one more.
     const prior = Math.min(
       1,
@@ -323,8 +368,8 @@ interface Recent {
   at: number;
 }
 
-function count(recent: Recent, all: number): void {
-  recent.count = leftOf(recent, all) + 1;
+function count(recent: Recent, all: number, decay = DECAY): void {
+  recent.count = leftOf(recent, all, decay) + 1;
   recent.at = all;
 }
 

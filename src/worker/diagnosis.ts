@@ -1,5 +1,11 @@
 import type { Meaning } from '../brand/meaning.ts';
-import { type AnswerKind, AnswerKinds, type Finding, type Totals } from './answer-kinds.ts';
+import {
+  type About,
+  type AnswerKind,
+  AnswerKinds,
+  type Finding,
+  type Totals,
+} from './answer-kinds.ts';
 import { FirstCalls, stopOf } from './first-calls.ts';
 import { type Counts, type FinderOptions, LimitFinder } from './limit-finder.ts';
 import { OutageWatch } from './outage-watch.ts';
@@ -61,6 +67,8 @@ const MANY_ALIKE = 5;
 /** So many domains whose failures no retry bettered show that none will. */
 const NEVER_BETTERED = 5;
 const HOPELESS = 3;
+/** A domain that is refused, some of the time for others, is asked so many times as often. */
+const FURTHER = 2;
 /** One of so many of a kind that is known is asked again: a belief that is wrong does not last. */
 const CHECKED = 50;
 /** One of so many that are found is told to others. */
@@ -271,7 +279,7 @@ export class Diagnosis {
     endRepeat(history);
     if (this.#lastGoodBegan < history.answeredAt) return;
     this.#kinds.wellAfter(history.kind, history.alike);
-    this.#kinds.repeated(history.kind, false);
+    this.#kinds.repeated(history.kind, false, history.share);
   }
 
   /** A domain is well: what was answered before its call began can be told from it. */
@@ -311,7 +319,8 @@ export class Diagnosis {
       if (!one.isDue) return undefined;
       const verdict = this.#knownVerdict(one);
       const first = next.get(history.kind);
-      if (!verdict && (!first || history.bad < first.bad)) next.set(history.kind, history);
+      // Of the latest, since those of the head of a list may have much in common.
+      if (!verdict && (!first || history.bad <= first.bad)) next.set(history.kind, history);
       return verdict;
     });
     const chosen = new Set([...next.values()].filter(mayRepeat));
@@ -319,6 +328,10 @@ export class Diagnosis {
     this.#withheld.release(({ history }) =>
       chosen.has(history) ? this.#repeat(history) : undefined,
     );
+  }
+
+  #aboutOf({ kind, share }: History): About {
+    return this.#kinds.aboutOf(kind, share);
   }
 
   #repeat(history: History): Verdict {
@@ -333,7 +346,7 @@ export class Diagnosis {
     meaning,
   }: Pick<WithheldAnswer, 'history' | 'meaning'>): Verdict | undefined {
     const { kind } = history;
-    switch (kind.about) {
+    switch (this.#aboutOf(history)) {
       case 'own':
         if (kind.isPlain || history.bad > 1) return 'believe';
         this.#kinds.noteOwn(kind);
@@ -353,7 +366,7 @@ export class Diagnosis {
   #historyOf(subject: Subject, kind: AnswerKind): History {
     const known = this.#histories.get(subject);
     if (known) return known;
-    const none = { kind, bad: 0, same: 0, alike: 0, answeredAt: 0 };
+    const none = { kind, bad: 0, same: 0, alike: 0, share: 0, answeredAt: 0 };
     const before = subject.partOf && this.#histories.get(subject.partOf);
     const history = { ...none, ...before, isRepeat: false };
     this.#histories.set(subject, history);
@@ -374,6 +387,7 @@ export class Diagnosis {
     history.kind = kind;
     history.bad += 1;
     const isFound = this.#tried(kind, isFresh, call);
+    if (isFresh) history.share = this.#kinds.share(kind);
     history.answeredAt = this.#counts.answers;
     this.#lastBad = meaning;
     if (this.#counts.goods === 0 && !isLimit)
@@ -396,7 +410,7 @@ export class Diagnosis {
 
   #weighOne(history: History, meaning: Meaning, subject: Subject): Weighed {
     const { kind, bad, same } = history;
-    const { about } = kind;
+    const about = this.#aboutOf(history);
     if (subject.isSeveral && this.#kinds.isOfOne(kind, same, bad)) {
       return { signal: 'none', verdict: 'fail' };
     }
@@ -406,9 +420,12 @@ export class Diagnosis {
       return { signal, verdict: isHopeless ? 'fail' : about === 'chance' ? 'soon' : 'retry' };
     }
     if (about === 'chance') {
-      const isOwn = this.#kinds.isOfDomain(kind, same, bad > this.#options.retries);
+      const { retries } = this.#options;
+      const isOwn = this.#kinds.isOfDomain(kind, same, bad > FURTHER * retries);
       if (isOwn) this.#kinds.noteOwn(kind);
-      return { signal, verdict: isOwn ? 'believe' : 'soon' };
+      // A domain that is refused so often is hardly well: that it is its own is seen soon.
+      const isFurther = bad > retries && bad <= FURTHER * retries;
+      return { signal, verdict: isOwn ? 'believe' : isFurther ? 'again' : 'soon' };
     }
     if (bad > 1 && this.#kinds.isOfDomain(kind, same)) return { signal, verdict: 'believe' };
     return { signal, verdict: this.#withhold(meaning, subject, history) };
@@ -423,7 +440,7 @@ export class Diagnosis {
       history.before = { kind: history.kind, same: history.same };
       history.same = before?.kind === kind ? before.same : 0;
       // What is its own comes whenever nothing is in the way: what it got before is not.
-      if (kind.about === 'own') this.#kinds.repeated(history.kind, false);
+      if (kind.about === 'own') this.#kinds.repeated(history.kind, false, history.share);
       // It may be the same as before that.
       if (before?.kind !== kind) return;
     }
@@ -432,8 +449,10 @@ export class Diagnosis {
     if (history.same === HOPELESS) kind.hopeless += 1;
     if (kind.countedAt === this.#counts.goods) return;
     kind.countedAt = this.#counts.goods;
-    this.#kinds.repeated(kind, true);
-    if (kind.bettered === 0 && kind.hopeless >= NEVER_BETTERED) kind.about = 'own';
+    this.#kinds.repeated(kind, true, history.share);
+    // Of a limit the same may be said while it is passed.
+    const mayBeOwn = kind.about !== 'limit' || kind.isLimitByName;
+    if (mayBeOwn && kind.bettered === 0 && kind.hopeless >= NEVER_BETTERED) kind.about = 'own';
   }
 
   /** Refusals are no sign of an outage, however many come. */
@@ -671,7 +690,7 @@ export class Diagnosis {
     if (kind === 'found') return this.#isMisled ? 'drop' : 'believe';
     const isVerdict = kind === 'rejected' || kind === 'not_found';
     const isWell = this.#counts.goods > 0 && this.#state === 'well';
-    return isVerdict && history.kind.about === 'own' && isWell ? 'believe' : 'drop';
+    return isVerdict && this.#aboutOf(history) === 'own' && isWell ? 'believe' : 'drop';
   }
 
   #stop(why: Stop): void {

@@ -54,9 +54,10 @@ export class LimitFinder {
     if (kind.about !== 'chance' || !kind.mayBeLimit || this.#trial || !this.#isFree) return;
     const share = this.#kinds.share(kind);
     // Where nearly all fail it is waited out, limit or sick spell: no attempt is lost to it.
-    if (share > NEARLY_ALL && kind.isFailure && kind.fresh.count > FEW) {
+    const isOfWell = kind.isFailure || this.#kinds.wellShare(kind) > HALF;
+    if (share > NEARLY_ALL && isOfWell && kind.fresh.count > FEW) {
       this.#becomeLimit(kind, 0);
-      kind.isSpell = true;
+      kind.isSpell = kind.isFailure;
       return;
     }
     if (!this.#kinds.isExcess(kind) || flowPerMs < SLOWEST_TRIAL_PER_MS) return;
@@ -127,17 +128,24 @@ export class LimitFinder {
    */
   noteBlock(kind: AnswerKind): void {
     const { goods } = this.#counts;
-    kind.blocks = goods - kind.blockedAt < NEAR ? kind.blocks + 1 : 1;
+    const since = goods - kind.blockedAt;
     kind.blockedAt = goods;
+    // Hardly any was well in between: it is the same one, or the head of a list.
+    if (kind.blocks > 0 && since < FEW) return;
+    kind.blocks = since < NEAR ? kind.blocks + 1 : 1;
     if (kind.blocks < 2 || !kind.mayBeLimit || kind.about === 'limit') return;
+    // Of a limit, domains that are well get it, too.
+    if (kind.evidence > -CLEAR) return;
     this.#becomeLimit(kind, this.#ownShare(kind));
   }
 
   /** What a refusal says of the pace, of a kind that is taken for a limit. */
   signalOf(kind: AnswerKind): 'limit' | 'failing' | 'none' {
-    // A probe that is refused does not end a doubt.
-    const isDoubted = kind.isLimitByName && this.#home.pace.isDoubted;
-    if (!this.#isLimit(kind) && isDoubted && this.#fallOf(kind).isUnsure) return 'none';
+    // A probe that is refused does not end a doubt, nor does it tell of the pace what is usual.
+    const isUsual = this.#falls.get(kind)?.isUnsure
+      ? kind.isLimitByName && this.#home.pace.isDoubted
+      : this.#kinds.probedShare(kind) <= kind.baseShare;
+    if (!this.#isLimit(kind) && isUsual) return 'none';
     return kind.isSpell && this.#kinds.share(kind) > HALF ? 'failing' : 'limit';
   }
 
@@ -233,6 +241,8 @@ const createFall = (): Fall => ({
 const NEARLY_ALL = 0.75;
 const HALF = 0.5;
 const FEW = 4;
+/** Evidence that it is not the domains' own: one to seven. */
+const CLEAR = 2;
 /** A share that is as good as none. */
 const LITTLE = 0.03;
 /** Good answers between two blocks that are not two outages. */

@@ -4,10 +4,11 @@ import { describe, expect, it } from 'vitest';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { isLeftOut } from '../support/left-out.ts';
 import { freePort, useDatabase } from '../support/redis.ts';
+import { useHttpServer } from '../support/servers.ts';
 import { openApi, openServer } from './support/api.ts';
 import { enrichHere, start, startHere, summaryOf } from './support/command.ts';
 import { whyNoContainers } from './support/containers.ts';
-import { openList } from './support/folder.ts';
+import { domains, openList, rowsOf } from './support/folder.ts';
 
 describe.skipIf(isLeftOut(whyNoContainers()))('a resolver that is away', () => {
   /** An API with a name that nobody can tell, until the resolver is back. */
@@ -135,4 +136,35 @@ describe('an outage that only the last three rows of a list meet', () => {
     if (!isQueued && reply !== 'reset') expect(answered).toBe(calls);
     if (reply !== 'reset') expect(calls).toBe(api.stats().calls);
   });
+});
+
+/** An API on four machines, one of which refuses all: each connection is to the next of them. */
+async function openFourMachines(isRefused: (domain: string) => boolean) {
+  const machines = new WeakMap<object, number>();
+  let connections = 0;
+  return await useHttpServer(({ url = '', socket }, response) => {
+    const machine = machines.get(socket) ?? connections++ % 4;
+    machines.set(socket, machine);
+    const domain = new URL(url, 'http://api.example').searchParams.get('domain') ?? '';
+    setTimeout(() => {
+      response.setHeader('content-type', 'application/json');
+      if (machine === 0 || isRefused(domain)) response.statusCode = 403;
+      response.end(JSON.stringify(response.statusCode === 403 ? { no: true } : { domain }));
+    }, 20);
+  });
+}
+
+it('of four machines one refuses all, as the first domains are: none that is well is told refused', async () => {
+  const all = domains(240);
+  const refused = new Set(all.slice(0, 24));
+  const api = await openFourMachines((domain) => refused.has(domain));
+  const folder = openList(all.length);
+  // Few connections at a time, so that one call after the other may meet the same machine.
+  const ended = await enrichHere(folder, api.url, '--concurrency', '2', '--json');
+  const rejected = rowsOf(folder.read('list.enriched.csv'))
+    .filter(({ brand_status: status }) => status === 'rejected')
+    .map(({ domain }) => domain ?? '');
+  expect(rejected.filter((domain) => !refused.has(domain))).toEqual([]);
+  expect(rejected.length, ended.stderr).toBeGreaterThan(18);
+  expect(summaryOf(ended).statuses.found).toBeGreaterThan(210);
 });

@@ -137,9 +137,9 @@ const DESIGNED: readonly Named[] = [
   // Faults.
   ['20 % 500 by chance', faults(0.2, '500')],
   ['a node 403, 10 % own 403', faults(0.25, '403'), own(0.1, '403')],
+  ['a node 403, 10 % own 403 first', faults(0.25, '403'), own(0.1, '403'), FIRST],
   ['a node 429', faults(0.25, '429')],
   ['15/s, 20 % cut', bucket(15), faults(0.2, 'cut')],
-  ['200/s, a node 403', bucket(200), faults(0.25, '403')],
   ['200/s told 503, 20 % 500 by chance', bucket(200, '503'), faults(0.2, '500')],
   // Times in which nothing works.
   ['out for 1.5 s', out('503', 1.5)],

@@ -40,6 +40,19 @@ describe('against somebody who knows the world', () => {
   );
 });
 
+describe('where the head of a list is refused, and one node of four refuses all', () => {
+  const world = worldsOf(1).find(({ name }) => name === 'D a node 403, 10 % own 403 first');
+  it.each([1, 2, 3, 4, 5, 6])('hardly a domain is told wrong: %i', async (number) => {
+    if (!world) throw new Error('the world has another name');
+    const [score] = await playAll([{ ...world, name: `${world.name} #${number}` }]);
+    expect(score).toMatchObject({ how: 'done', stopped: undefined });
+    // Of 2,000; it was up to 160, and as many failed.
+    expect(score?.wrongKept).toBeLessThan(10);
+    expect(score?.wrongFailed).toBeLessThan(10);
+    expect(score?.elapsedMs).toBeLessThan(60_000);
+  });
+});
+
 describe('four workers whose pace is in Redis', () => {
   const share = isByDay('nineteen of twenty worlds of a fleet') ? 20 : 1;
   it(

@@ -26,7 +26,7 @@ function given(meaning: Meaning, every: number) {
 function askAgain(kinds: AnswerKinds, kind: AnswerKind, domains: number, isSame: boolean): void {
   for (let at = 0; at < domains; at += 1) {
     if (isSame) kind.same.add(`${at}.example`);
-    kinds.repeated(kind, isSame);
+    kinds.repeated(kind, isSame, 0);
   }
 }
 
@@ -92,7 +92,7 @@ describe('asking again tells whom an answer is about', () => {
     const { kinds, kind } = given(forbidden(), 10);
     for (let time = 0; time < 8; time += 1) {
       kind.same.add('one.example');
-      kinds.repeated(kind, true);
+      kinds.repeated(kind, true, 0);
     }
     expect(kind.about).toBe('unknown');
   });
@@ -103,7 +103,7 @@ describe('asking again tells whom an answer is about', () => {
       const { kinds, kind } = given(forbidden(), 10);
       askAgain(kinds, kind, 8, true);
       expect(kind.about).toBe('own');
-      kinds[what](kind, false);
+      kinds[what](kind, false, 0);
       expect(kind).toMatchObject({ about: 'unknown', same: new Set() });
     },
   );
@@ -129,12 +129,38 @@ describe('asking again tells whom an answer is about', () => {
     expect(kind.about).toBe('chance');
   });
 
-  it('what was chance is the domains’ own once more of them get the same again', () => {
+  it('what was chance is the domains’ own once by far more of them get the same again', () => {
     const { kinds, kind } = given(forbidden(), 10);
-    askAgain(kinds, kind, 40, false);
+    askAgain(kinds, kind, 4, false);
+    askAgain(kinds, kind, 67, true);
     expect(kind.about).toBe('chance');
-    askAgain(kinds, kind, 9, true);
+    askAgain(kinds, kind, 68, true);
     expect(kind.about).toBe('own');
+  });
+
+  it('where some are bettered, each domain is told by itself', () => {
+    const { kinds, kind } = given(forbidden(), 10);
+    askAgain(kinds, kind, 1, false);
+    askAgain(kinds, kind, 8, true);
+    expect(kind.about).toBe('chance');
+  });
+
+  it('the head of a list is its domains’ own, and tells nothing of the rest', () => {
+    const { kinds, kind } = given(forbidden(), 1);
+    for (let probe = 0; probe < 3; probe += 1) kinds.probeWell(kind);
+    askAgain(kinds, kind, 4, true);
+    expect([1, 0.5].map((share) => kinds.aboutOf(kind, share))).toEqual(['own', 'unknown']);
+    kinds.probeFailed(kind);
+    expect(kinds.aboutOf(kind, 1)).toBe('unknown');
+  });
+
+  it('those of the head, asked again later, tell nothing of the rest either', () => {
+    const { kinds, kind } = given(forbidden(), 10);
+    for (let at = 0; at < 20; at += 1) {
+      kind.same.add(`${at}.example`);
+      kinds.repeated(kind, true, 1);
+    }
+    expect(kind.about).toBe('unknown');
   });
 });
 
@@ -178,7 +204,7 @@ it.each([
   { gets: forbidden(), every: 10, isLast: false, most: 3 },
   { gets: forbidden(), every: 10, isLast: true, most: 1 },
   { gets: forbidden(), every: 2, isLast: false, most: 8 },
-  { gets: forbidden(), every: 1, isLast: false, most: 55 },
+  { gets: forbidden(), every: 1, isLast: false, most: 190 },
   { gets: throttled(), every: 10, isLast: false, most: 3 },
 ])(
   'where one domain in $every gets $gets.reason, it is its own after more than $most (last try: $isLast)',
