@@ -27,7 +27,11 @@ export interface ExchangeRequest {
   readonly method?: 'GET' | 'POST' | undefined;
   /** @default no body */
   readonly body?: string | undefined;
-  /** Whether it goes over a connection of its own. @default where the same call went wrong before */
+  /**
+   * Whether it goes over a connection of its own.
+   *
+   * @default where the same call went wrong before
+   */
   readonly isApart?: boolean | undefined;
   /**
    * How much of the body to read, in bytes after decompression. Past that the connection is closed.
@@ -344,8 +348,8 @@ const SEPARATE_MS = 10 * 60_000;
 /**
  * Opens connections to an API. Nothing is repeated here, so that each request is a call that was
  * asked for. A call that went wrong gets a connection of its own when it is made again: over a kept
- * one the same machine of several would answer. Where that was closed it says so, and after a few of
- * them all calls get one of their own for a while.
+ * one the same machine of several would answer. Where that was closed it says so, and after a few
+ * of them all calls get one of their own for a while.
  */
 export function openTransport(options: ConnectionsOptions): Transport {
   const { connections, timeoutMs } = options;
