@@ -402,7 +402,7 @@ export class Diagnosis {
       isFresh && !this.#isTrusted(meaning) && !this.#options.wasBadBefore?.(subject.domain);
     if (isNews && this.#outage.bad(kind, subject.domain)) this.#suspectedAt = this.#counts.answers;
     if (this.#state === 'suspected') return withheld('none');
-    this.#limits.suspect(kind);
+    this.#limits.suspect(kind, meaning.retryAfterMs !== undefined);
     // It comes again, and nobody was well in between: too few may be left to show what it is about.
     if (isAlone && isUncertain(meaning, kind)) return withheld('none');
     return this.#weighOne(history, meaning, subject);
@@ -520,7 +520,8 @@ export class Diagnosis {
     this.#refusals += 1;
     const isDoubtful = isAlone || this.#refusals >= MANY_REFUSALS;
     if (isDoubtful && !isStated) this.#outage.askProbe();
-    const signal = isOut(meaning) ? 'out' : isLimit ? this.#limits.signalOf(kind) : 'none';
+    const isOutage = !isLimit && isOut(meaning);
+    const signal = isOutage ? 'out' : isLimit ? this.#limits.signalOf(kind) : 'none';
     return { signal, verdict: 'again' };
   }
 
@@ -631,10 +632,11 @@ export class Diagnosis {
     this.#withheld.release((one) => {
       const { kind, alike } = one.history;
       if (FAILS.has(one.meaning.kind)) return this.#knownVerdict(one) ?? 'retry';
-      const isOnly = this.#counts.goods === 0;
+      const areOthers = this.#options.home.others?.areThere === true;
+      const isOnly = this.#counts.goods === 0 && !areOthers;
       if (kind.isPlain || isOnly || one.meaning.kind === 'found') return 'believe';
       // Twice the same is enough, unless asking again has made others good, here or elsewhere.
-      const isOften = kind.bettered > 0 || this.#options.home.others?.areThere === true;
+      const isOften = kind.bettered > 0 || areOthers;
       const enough = isOften ? HOPELESS : 1;
       return this.#knownVerdict(one) ?? (alike > enough ? 'believe' : this.#repeat(one.history));
     });

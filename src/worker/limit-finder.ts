@@ -48,8 +48,12 @@ export class LimitFinder {
     return state === 'flowing' && phase !== 'fixed' && climbToPerMs === 0;
   }
 
-  /** Goes slower if a kind that comes by chance comes too often. */
-  suspect(kind: AnswerKind): void {
+  /**
+   * Goes slower if a kind that comes by chance comes too often.
+   *
+   * @param isStated whether it says for how long to wait, as limits do
+   */
+  suspect(kind: AnswerKind, isStated: boolean): void {
     const { flowPerMs } = this.#home.pace;
     if (kind.about !== 'chance' || !kind.mayBeLimit || this.#trial || !this.#isFree) return;
     const share = this.#kinds.share(kind);
@@ -57,7 +61,7 @@ export class LimitFinder {
     const isOfWell = kind.isFailure || this.#kinds.wellShare(kind) > HALF;
     if (share > NEARLY_ALL && isOfWell && kind.fresh.count > FEW) {
       this.#becomeLimit(kind, 0);
-      kind.isSpell = kind.isFailure;
+      kind.isSpell = kind.isFailure && !isStated;
       return;
     }
     if (!this.#kinds.isExcess(kind) || flowPerMs < SLOWEST_TRIAL_PER_MS) return;

@@ -8,7 +8,7 @@ import { COLD, LONG, measureCold, measureLong } from './pace.ts';
 import { type PlayOptions, playAll } from './play.ts';
 import { describeTotals, describeWorlds, totalsOf } from './report.ts';
 import { ALL, FLEET_ALL, FLEET_SOME, TENTH, type Totals } from './targets.ts';
-import type { World } from './world.ts';
+import { limit, type World } from './world.ts';
 
 const LONG_MS = 20 * 60_000;
 
@@ -50,6 +50,20 @@ describe('where the head of a list is refused, and one node of four refuses all'
     expect(score?.wrongKept).toBeLessThan(10);
     expect(score?.wrongFailed).toBeLessThan(10);
     expect(score?.elapsedMs).toBeLessThan(60_000);
+  });
+});
+
+describe('a limit told by 503 that says for how long to wait is no outage', () => {
+  const told = { told: '503', headers: 'retry-after' } as const;
+  it.each([
+    ['one call at a time', limit('bucket', 53, 1, { ...told, burst: 1 })],
+    ['twenty a second, none saved up', limit('leaky', 20, 1, told)],
+  ])('%s', async (name, one) => {
+    const world = { name, domains: 300, callers: 64, latencyMs: 20, limits: [one] };
+    const [score] = await playAll([world]);
+    expect(score).toMatchObject({ how: 'done', wrongKept: 0, wrongFailed: 0 });
+    // It was more than a second for each domain.
+    expect((score?.elapsedMs ?? 0) / (score?.least.ms ?? 1)).toBeLessThan(4);
   });
 });
 

@@ -289,6 +289,19 @@ describe('at the end of a list', () => {
     expect(became4).toEqual(['again', 'again', 'again', 'believe']);
   });
 
+  it.each([
+    { who: 'nobody else is there', areThere: false, holds: 'believe' },
+    { who: 'others share the pace', areThere: true, holds: 'again' },
+  ])('a page for the only domain that was asked about here, where $who', async (given) => {
+    const pace = createPace(0, { limitPerMs: 0, cap: 0, isFixed: false });
+    const others = { areThere: given.areThere, found: undefined };
+    const home = { pace, slow: () => {}, climb: () => {}, resume: () => {}, others };
+    const { diagnosis, hear, became } = open({ home });
+    hear('only.example', answer.page());
+    diagnosis.idle(0);
+    expect(await became(['only.example'])).toEqual([given.holds]);
+  });
+
   it('what comes by chance is asked again, beside a probe that is well, and costs no attempt', async () => {
     const { diagnosis, hear, several, became, probed } = open();
     several(100);
