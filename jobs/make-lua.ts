@@ -15,7 +15,15 @@ const COMPILER = ['typescript-to-lua@1.37.1', 'typescript@6.0.2'];
 const SOURCES = join(import.meta.dirname, '../src');
 const FOLDER = join(SOURCES, 'worker');
 const ENTRY = 'pace-in-redis.ts';
-const NAMES = ['pace.ts', 'pace-starts.ts', '../calls/rate.ts', 'rate.ts', 'shared-pace.ts', ENTRY];
+const NAMES = [
+  'pace.ts',
+  'climb.ts',
+  'pace-starts.ts',
+  '../calls/rate.ts',
+  'rate.ts',
+  'shared-pace.ts',
+  ENTRY,
+];
 const FILE = join(FOLDER, 'shared-pace.lua');
 
 /** Says what it is made from, by whose hash a test sees that it is to be made anew. */

@@ -1,15 +1,13 @@
 import type { Rate } from '../calls/rate.ts';
+import { climb, resume, slow } from './climb.ts';
 import {
   accepted,
-  climb,
   createPace,
   ended,
   type Pace,
   type PacedCall,
   type Refusal,
   refused,
-  resume,
-  slow,
 } from './pace.ts';
 import type { Learned, StartedCalls } from './pace-memory.ts';
 import { nextStartMs, start } from './pace-starts.ts';

@@ -1,4 +1,12 @@
 import type { LimitHints } from '../calls/rate.ts';
+import {
+  CLIMB_CALLS,
+  climb,
+  climbOn,
+  FASTEST_PER_MS,
+  SLOWEST_CLIMB_PER_MS,
+  SLOWEST_PER_MS,
+} from './climb.ts';
 
 /**
  * How fast calls may start, and how many may be under way: learned from answers alone. Pure: state
@@ -68,18 +76,10 @@ const UNSURE_CALLS = 40;
 const SURE_CALLS = 80;
 const MOST_CALLS = 160;
 const MOST_WINDOW_CALLS = 320;
-const SLOWEST_PER_MS = 1 / 3_600_000;
-const FASTEST_PER_MS = 1_000;
 const FIRST_PAUSE_MS = 50;
 const FIRST_AWAY_MS = 1_000;
-/**
- * After calls that failed, the rate begins at this share of what it was, and doubles after so many
- * accepted calls.
- */
+/** After calls that failed, the rate begins at this share of what it was. */
 const CLIMB_FROM = 1 / 8;
-const CLIMB_CALLS = 6;
-/** Slower, it would take too long to show. */
-const SLOWEST_CLIMB_PER_MS = 1 / 1_000;
 const AT_ONCE_PER_MS = 20 / 1_000;
 /** So long without a refusal, and something faster is tried, however sure the limit is. */
 const HEALTHY_MS = 60_000;
@@ -431,59 +431,6 @@ export function refused(
     pace.state = 'testing';
     pace.testMs = 0;
   }
-}
-
-/**
- * Takes the rate down for a while, to see whether that changes anything, until `climb` or `resume`.
- */
-export function slow(pace: Pace, ratePerMs: number, nowMs: number): void {
-  if (pace.state !== 'flowing' || pace.phase === 'fixed') return;
-  pace.climbToPerMs = Math.max(pace.climbToPerMs, pace.ratePerMs);
-  pace.climbLeft = 0;
-  pace.ratePerMs = Math.max(SLOWEST_PER_MS, ratePerMs);
-  pace.nextMs = nowMs;
-}
-
-/**
- * Lets the rate climb by doubling.
- *
- * @param toPerMs 0: to what it was; more than the fastest: the limit may be none
- */
-export function climb(pace: Pace, toPerMs: number, nowMs: number): void {
-  if (pace.phase === 'fixed') return;
-  if (toPerMs > FASTEST_PER_MS) pace.isDoubted = true;
-  pace.climbToPerMs = Math.min(FASTEST_PER_MS, Math.max(pace.climbToPerMs, toPerMs));
-  if (toPerMs > 0) pace.ratePerMs = Math.max(pace.ratePerMs, SLOWEST_CLIMB_PER_MS);
-  pace.climbLeft = CLIMB_CALLS;
-  pace.climbMs = nowMs;
-}
-
-function climbOn(pace: Pace, sentAtMs: number, nowMs: number): void {
-  if (pace.climbLeft === 0 || sentAtMs < pace.climbMs) return;
-  pace.climbLeft -= 1;
-  if (pace.climbLeft > 0) return;
-  // A rate that nobody makes use of proves nothing: there it ends.
-  const next = Math.max(pace.ratePerMs, Math.min(2 * pace.ratePerMs, 3 * pace.flowPerMs));
-  pace.climbToPerMs = next > pace.ratePerMs ? pace.climbToPerMs : next;
-  pace.ratePerMs = Math.min(pace.climbToPerMs, next);
-  pace.climbLeft = CLIMB_CALLS;
-  pace.climbMs = nowMs;
-  pace.healthyMs = nowMs;
-  if (pace.ratePerMs >= pace.climbToPerMs) resume(pace, nowMs);
-}
-
-/** The rate is what it was before it was taken down. */
-export function resume(pace: Pace, nowMs: number): void {
-  if (pace.climbToPerMs === 0) return;
-  pace.ratePerMs = pace.climbToPerMs;
-  pace.climbToPerMs = 0;
-  pace.isDoubted = false;
-  pace.nextMs = Math.min(pace.nextMs, nowMs);
-  pace.windowMs = nowMs;
-  pace.accepted = 0;
-  // What was accepted while it was slow says nothing of the limit.
-  pace.epochMs = nowMs;
-  pace.epochAccepted = 0;
 }
 
 /** Refused on the way up: the limit lies between the last two steps, or is what it was. */

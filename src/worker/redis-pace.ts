@@ -4,9 +4,10 @@ import { type Rate, slower } from '../calls/rate.ts';
 import { SHUTDOWN_TIMEOUT_MS, within } from '../common/lifetime.ts';
 import { createScript, type RedisServer } from '../queue/redis.ts';
 import { errorText, isReply } from '../queue/redis-errors.ts';
+import { climb, resume, slow } from './climb.ts';
 import type { Clock } from './clock.ts';
 import type { Others, PaceHome } from './own-pace.ts';
-import { climb, createPace, type Pace, type PacedCall, resume, slow } from './pace.ts';
+import { createPace, type Pace, type PacedCall } from './pace.ts';
 import type { Granted, PaceEvent, Said, SharedState } from './shared-pace.ts';
 
 /** Where the workers of a credential keep their pace. */

@@ -1,5 +1,5 @@
--- Generated from pace.ts, pace-starts.ts, ../calls/rate.ts, rate.ts, shared-pace.ts, pace-in-redis.ts by npm run make:lua.
--- sha256 of these: 3cd410292e10380ae1c623f2f0dc6e86d8ee976f68da5e25a6db50dffbe5027d
+-- Generated from pace.ts, climb.ts, pace-starts.ts, ../calls/rate.ts, rate.ts, shared-pace.ts, pace-in-redis.ts by npm run make:lua.
+-- sha256 of these: 3697d88c45e8a8dd78eb507a50eddf50998e276131ae75cc213270101c2c98b1
 local require
 local ____modules = {}
 local ____moduleCache = {}
@@ -104,11 +104,86 @@ function ____exports.isCapped(waitMs)
 end
 return ____exports
  end,
+["worker.climb"] = function(...) 
+local ____exports = {}
+function ____exports.resume(pace, nowMs)
+    if pace.climbToPerMs == 0 then
+        return
+    end
+    pace.ratePerMs = pace.climbToPerMs
+    pace.climbToPerMs = 0
+    pace.isDoubted = false
+    pace.nextMs = math.min(pace.nextMs, nowMs)
+    pace.windowMs = nowMs
+    pace.accepted = 0
+    pace.epochMs = nowMs
+    pace.epochAccepted = 0
+end
+____exports.SLOWEST_PER_MS = 1 / 3600000
+____exports.FASTEST_PER_MS = 1000
+____exports.SLOWEST_CLIMB_PER_MS = 1 / 1000
+____exports.CLIMB_CALLS = 6
+function ____exports.slow(pace, ratePerMs, nowMs)
+    if pace.state ~= "flowing" or pace.phase == "fixed" then
+        return
+    end
+    pace.climbToPerMs = math.max(pace.climbToPerMs, pace.ratePerMs)
+    pace.climbLeft = 0
+    pace.ratePerMs = math.max(____exports.SLOWEST_PER_MS, ratePerMs)
+    pace.nextMs = nowMs
+end
+function ____exports.climb(pace, toPerMs, nowMs)
+    if pace.phase == "fixed" then
+        return
+    end
+    if toPerMs > ____exports.FASTEST_PER_MS then
+        pace.isDoubted = true
+    end
+    pace.climbToPerMs = math.min(
+        ____exports.FASTEST_PER_MS,
+        math.max(pace.climbToPerMs, toPerMs)
+    )
+    if toPerMs > 0 then
+        pace.ratePerMs = math.max(pace.ratePerMs, ____exports.SLOWEST_CLIMB_PER_MS)
+    end
+    pace.climbLeft = ____exports.CLIMB_CALLS
+    pace.climbMs = nowMs
+end
+function ____exports.climbOn(pace, sentAtMs, nowMs)
+    if pace.climbLeft == 0 or sentAtMs < pace.climbMs then
+        return
+    end
+    pace.climbLeft = pace.climbLeft - 1
+    if pace.climbLeft > 0 then
+        return
+    end
+    local next = math.max(
+        pace.ratePerMs,
+        math.min(2 * pace.ratePerMs, 3 * pace.flowPerMs)
+    )
+    pace.climbToPerMs = next > pace.ratePerMs and pace.climbToPerMs or next
+    pace.ratePerMs = math.min(pace.climbToPerMs, next)
+    pace.climbLeft = ____exports.CLIMB_CALLS
+    pace.climbMs = nowMs
+    pace.healthyMs = nowMs
+    if pace.ratePerMs >= pace.climbToPerMs then
+        ____exports.resume(pace, nowMs)
+    end
+end
+return ____exports
+ end,
 ["worker.pace"] = function(...) 
 local ____lualib = require("lualib_bundle")
 local __TS__ObjectAssign = ____lualib.__TS__ObjectAssign
 local ____exports = {}
-local servedBeside, learnServed, isOld, publish, widen, beginRound, rise, climbOn, endClimb, isOfCap, reopen, estimate, narrow, learn, FIRST_WINDOW, LEAST_ROUND_MS, FEW_UNDER_WAY, SLACK_MS, LEAST_RISE_MS, MOST_AHEAD, MOST_MARGIN, LEAST_MARGIN, FEW_CALLS, UNSURE_CALLS, SURE_CALLS, MOST_CALLS, MOST_WINDOW_CALLS, SLOWEST_PER_MS, FASTEST_PER_MS, FIRST_PAUSE_MS, CLIMB_FROM, CLIMB_CALLS, SLOWEST_CLIMB_PER_MS, AT_ONCE_PER_MS, HEALTHY_MS, MOST_PATIENCE_MS, SHORT_MS, ROUNDED_MS, PENALTY_MS, PENALTY_MOMENTS, TRIAL_CALLS, FAR, SERVED
+local servedBeside, learnServed, isOld, publish, widen, beginRound, rise, endClimb, isOfCap, reopen, estimate, narrow, learn, FIRST_WINDOW, LEAST_ROUND_MS, FEW_UNDER_WAY, SLACK_MS, LEAST_RISE_MS, MOST_AHEAD, MOST_MARGIN, LEAST_MARGIN, FEW_CALLS, UNSURE_CALLS, SURE_CALLS, MOST_CALLS, MOST_WINDOW_CALLS, FIRST_PAUSE_MS, CLIMB_FROM, AT_ONCE_PER_MS, HEALTHY_MS, MOST_PATIENCE_MS, SHORT_MS, ROUNDED_MS, PENALTY_MS, PENALTY_MOMENTS, TRIAL_CALLS, FAR, SERVED
+local ____climb_2Ets = require("worker.climb")
+local CLIMB_CALLS = ____climb_2Ets.CLIMB_CALLS
+local climb = ____climb_2Ets.climb
+local climbOn = ____climb_2Ets.climbOn
+local FASTEST_PER_MS = ____climb_2Ets.FASTEST_PER_MS
+local SLOWEST_CLIMB_PER_MS = ____climb_2Ets.SLOWEST_CLIMB_PER_MS
+local SLOWEST_PER_MS = ____climb_2Ets.SLOWEST_PER_MS
 function servedBeside(pace, undo, nowMs)
     undo.served = undo.served + 1
     if undo.served < SERVED * (undo.refused + 1) then
@@ -202,7 +277,7 @@ function rise(pace, nowMs)
     local deadMs = ____pace_8.deadMs
     local isStated = ____pace_8.isStated
     if nowMs - pace.healthyMs > pace.patienceMs and pace.accepted > CLIMB_CALLS then
-        return ____exports.climb(pace, FASTEST_PER_MS, nowMs)
+        return climb(pace, FASTEST_PER_MS, nowMs)
     end
     local isSure = riseCalls > UNSURE_CALLS
     local isDear = isStated and deadMs > 0 or deadMs > PENALTY_MS
@@ -236,57 +311,6 @@ function rise(pace, nowMs)
     pace.margin = MOST_MARGIN
     pace.riseCalls = UNSURE_CALLS
     pace.accepted = 2 * UNSURE_CALLS
-end
-function ____exports.climb(pace, toPerMs, nowMs)
-    if pace.phase == "fixed" then
-        return
-    end
-    if toPerMs > FASTEST_PER_MS then
-        pace.isDoubted = true
-    end
-    pace.climbToPerMs = math.min(
-        FASTEST_PER_MS,
-        math.max(pace.climbToPerMs, toPerMs)
-    )
-    if toPerMs > 0 then
-        pace.ratePerMs = math.max(pace.ratePerMs, SLOWEST_CLIMB_PER_MS)
-    end
-    pace.climbLeft = CLIMB_CALLS
-    pace.climbMs = nowMs
-end
-function climbOn(pace, sentAtMs, nowMs)
-    if pace.climbLeft == 0 or sentAtMs < pace.climbMs then
-        return
-    end
-    pace.climbLeft = pace.climbLeft - 1
-    if pace.climbLeft > 0 then
-        return
-    end
-    local next = math.max(
-        pace.ratePerMs,
-        math.min(2 * pace.ratePerMs, 3 * pace.flowPerMs)
-    )
-    pace.climbToPerMs = next > pace.ratePerMs and pace.climbToPerMs or next
-    pace.ratePerMs = math.min(pace.climbToPerMs, next)
-    pace.climbLeft = CLIMB_CALLS
-    pace.climbMs = nowMs
-    pace.healthyMs = nowMs
-    if pace.ratePerMs >= pace.climbToPerMs then
-        ____exports.resume(pace, nowMs)
-    end
-end
-function ____exports.resume(pace, nowMs)
-    if pace.climbToPerMs == 0 then
-        return
-    end
-    pace.ratePerMs = pace.climbToPerMs
-    pace.climbToPerMs = 0
-    pace.isDoubted = false
-    pace.nextMs = math.min(pace.nextMs, nowMs)
-    pace.windowMs = nowMs
-    pace.accepted = 0
-    pace.epochMs = nowMs
-    pace.epochAccepted = 0
 end
 function endClimb(pace, nowMs, statedMs)
     local ____pace_14 = pace
@@ -331,7 +355,7 @@ function reopen(pace, sentAtMs, nowMs)
         pace.climbToPerMs = math.max(pace.climbToPerMs, pace.ratePerMs)
         local least = math.max(pace.climbToPerMs * CLIMB_FROM, AT_ONCE_PER_MS)
         pace.ratePerMs = math.min(pace.climbToPerMs, least)
-        ____exports.climb(pace, 0, nowMs)
+        climb(pace, 0, nowMs)
         pace.nextMs = nowMs
     elseif pace.state == "testing" then
         estimate(
@@ -479,13 +503,9 @@ UNSURE_CALLS = 40
 SURE_CALLS = 80
 MOST_CALLS = 160
 MOST_WINDOW_CALLS = 320
-SLOWEST_PER_MS = 1 / 3600000
-FASTEST_PER_MS = 1000
 FIRST_PAUSE_MS = 50
 local FIRST_AWAY_MS = 1000
 CLIMB_FROM = 1 / 8
-CLIMB_CALLS = 6
-SLOWEST_CLIMB_PER_MS = 1 / 1000
 AT_ONCE_PER_MS = 20 / 1000
 HEALTHY_MS = 60000
 local AT_START_MS = 10000
@@ -731,15 +751,6 @@ function ____exports.refused(pace, call, nowMs, how)
         pace.testMs = 0
     end
 end
-function ____exports.slow(pace, ratePerMs, nowMs)
-    if pace.state ~= "flowing" or pace.phase == "fixed" then
-        return
-    end
-    pace.climbToPerMs = math.max(pace.climbToPerMs, pace.ratePerMs)
-    pace.climbLeft = 0
-    pace.ratePerMs = math.max(SLOWEST_PER_MS, ratePerMs)
-    pace.nextMs = nowMs
-end
 return ____exports
  end,
 ["worker.pace-starts"] = function(...) 
@@ -891,14 +902,15 @@ local ____exports = {}
 local adopt, createSharedPace, passTime, takePart, createParticipant, keepRate, hear, change, hearCall, isSick, hasTested, isInTheWay, missLost, handOut, pollMs, GONE_MS, IDLE_MS, SICK_MS, WELL_MS, GIVE_WAY_MS, LEAST_POLL_MS, mayChange
 local ____rate_2Ets = require("calls.rate")
 local slower = ____rate_2Ets.slower
+local ____climb_2Ets = require("worker.climb")
+local climb = ____climb_2Ets.climb
+local resume = ____climb_2Ets.resume
+local slow = ____climb_2Ets.slow
 local ____pace_2Ets = require("worker.pace")
 local accepted = ____pace_2Ets.accepted
-local climb = ____pace_2Ets.climb
 local createPace = ____pace_2Ets.createPace
 local ended = ____pace_2Ets.ended
 local refused = ____pace_2Ets.refused
-local resume = ____pace_2Ets.resume
-local slow = ____pace_2Ets.slow
 local ____pace_2Dstarts_2Ets = require("worker.pace-starts")
 local nextStartMs = ____pace_2Dstarts_2Ets.nextStartMs
 local start = ____pace_2Dstarts_2Ets.start

@@ -1,15 +1,13 @@
 import { type Rate, slower } from '../calls/rate.ts';
+import { climb, resume, slow } from './climb.ts';
 import {
   accepted,
-  climb,
   createPace,
   ended,
   type Pace,
   type PacedCall,
   type Refusal,
   refused,
-  resume,
-  slow,
 } from './pace.ts';
 import { nextStartMs, start } from './pace-starts.ts';
 import { bookFixed, createFixedRate, type FixedRate, nextFixedStartMs } from './rate.ts';

@@ -1,15 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { climb, resume, slow } from '../../src/worker/climb.ts';
 import { createOwnPace } from '../../src/worker/own-pace.ts';
-import {
-  accepted,
-  climb,
-  createPace,
-  ended,
-  type Pace,
-  refused,
-  resume,
-  slow,
-} from '../../src/worker/pace.ts';
+import { accepted, createPace, ended, type Pace, refused } from '../../src/worker/pace.ts';
 import { learnedOf, readLearned } from '../../src/worker/pace-memory.ts';
 import { nextStartMs, start } from '../../src/worker/pace-starts.ts';
 import { play } from '../simulation/play.ts';
