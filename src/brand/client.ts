@@ -224,7 +224,8 @@ function createInterpreter({ endpoint, credential, now = Date.now, onNotice }: B
     });
     if (meaning.kind === 'found') noteMended(body);
     const billing = profile?.billing;
-    return billing ? { ...meaning, costMicros: billing.costOf(meaning, facts) } : meaning;
+    if (!billing) return meaning;
+    return Object.assign(meaning, { costMicros: billing.costOf(meaning, facts) });
   }
 
   function noteMended({ mended }: Body): void {
@@ -268,7 +269,7 @@ function createInterpreter({ endpoint, credential, now = Date.now, onNotice }: B
         costMicros += meaning.costMicros ?? 0;
         meanings.set(domain, meaning);
       } else {
-        meanings.set(domain, { ...meaning, costMicros: costLeft });
+        meanings.set(domain, Object.assign(meaning, { costMicros: costLeft }));
         costLeft = 0;
       }
     }

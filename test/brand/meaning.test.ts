@@ -189,7 +189,7 @@ describe('an answer', () => {
     expect(mean(200, { a: 1 }, USED_UP)).toMatchObject({
       limits: { remaining: 0, resetMs: 9_000 },
     });
-    expect(mean(200, { a: 1 }, USED_UP)).not.toHaveProperty('retryAfterMs');
+    expect(mean(200, { a: 1 }, USED_UP).retryAfterMs).toBeUndefined();
   });
 
   it('shows no more than 200 characters of what it says', () => {
