@@ -79,6 +79,8 @@ export class AnswerKind implements Pick<Finding, 'httpStatus' | 'reason'> {
   /** How often nothing but it came for a while, and when that was last: a count of good answers. */
   blocks = 0;
   blockedAt = 0;
+  /** Domains that got it then and were well afterwards. */
+  unblocked = 0;
 
   constructor(meaning: Meaning, totals: Totals) {
     const { kind, httpStatus, form, isSure } = meaning;
@@ -221,6 +223,11 @@ export class AnswerKinds {
   probedShare(kind: AnswerKind): number {
     const probed = leftOf(kind.probed, kind.totals.answers) + 1;
     return probed / (leftOf(this.#probes, this.calls.answers) + 1);
+  }
+
+  /** Whether a domain that is known to be well got it of late. */
+  isOfProbes(kind: AnswerKind): boolean {
+    return leftOf(kind.probed, kind.totals.answers) > 0.5;
   }
 
   /** The share by which it may come by chance, whoever is asked. */

@@ -112,6 +112,8 @@ export class Diagnosis {
   readonly #limits: LimitFinder;
   readonly #histories = new WeakMap<Subject, History>();
   readonly #withheld = new Withheld();
+  /** What they got while nobody was well. */
+  readonly #blocked = new WeakMap<Subject, AnswerKind>();
   /** Answers that had come at the latest beginning of a call that was well. */
   #lastGoodBegan = -1;
   /** The last record, and how many before it were the same. */
@@ -260,6 +262,8 @@ export class Diagnosis {
     const history = this.#histories.get(subject);
     const isFresh = !history?.bad;
     if (history && !isFresh) this.#bettered(history);
+    const blocked = this.#blocked.get(subject);
+    if (blocked) blocked.unblocked += 1;
     this.#countGood(answersBefore);
     this.#histories.delete(subject);
     this.#tried(undefined, isFresh, call);
@@ -300,6 +304,7 @@ export class Diagnosis {
     if (main) this.#limits.noteBlock(main);
     this.#withheld.release((one) => {
       this.#forget(one);
+      this.#blocked.set(one.subject, one.history.kind);
       return one.meaning.kind === 'found' && one.history.kind !== main ? 'believe' : 'again';
     });
   }
@@ -311,7 +316,7 @@ export class Diagnosis {
   }
 
   /** Of each kind that is not known yet one more is asked again; what is known gets its verdict. */
-  #releaseDue(answersBefore: number): void {
+  #releaseDue(answersBefore: number, mayAskAgain = true): void {
     const next = new Map<AnswerKind, History>();
     this.#withheld.release((one) => {
       const { history } = one;
@@ -324,7 +329,7 @@ export class Diagnosis {
       return verdict;
     });
     const chosen = new Set([...next.values()].filter(mayRepeat));
-    if (chosen.size === 0) return;
+    if (chosen.size === 0 || !mayAskAgain) return;
     this.#withheld.release(({ history }) =>
       chosen.has(history) ? this.#repeat(history) : undefined,
     );
@@ -545,14 +550,16 @@ export class Diagnosis {
   }
 
   #probeWell(answersBefore: number): Signal {
-    this.#outage.idleProbes += this.#state === 'well' ? 1 : 0;
+    // Nothing else is left: what becomes of all is decided together, in `idle`.
+    const isIdle = this.#state === 'well';
+    this.#outage.idleProbes += isIdle ? 1 : 0;
     this.#countGood(answersBefore);
     if (this.#state === 'down') this.#recover();
     else {
       if (this.#outage.hasFailedProbe) this.#endShortOutage();
       else this.#endStreak();
       this.#lastBad = undefined;
-      this.#releaseDue(answersBefore);
+      this.#releaseDue(answersBefore, !isIdle);
     }
     return 'good';
   }
@@ -586,7 +593,7 @@ export class Diagnosis {
       return this.#limits.signalOf(kind);
     }
     this.#kinds.probeFailed(kind);
-    if (!this.#outage.probeFailed()) return 'none';
+    if (!this.#outage.probeFailed(kind)) return 'none';
     const stop = this.#likelyStop;
     // An address that was right before is right: something else answers there for a while.
     if (stop && stop.reason !== 'misdirected' && !FAILS.has(meaning.kind)) {
@@ -637,8 +644,11 @@ export class Diagnosis {
       if (kind.isPlain || isOnly || one.meaning.kind === 'found') return 'believe';
       // Twice the same is enough, unless asking again has made others good, here or elsewhere.
       const isOften = kind.bettered > 0 || areOthers;
-      const enough = isOften ? HOPELESS : 1;
-      return this.#knownVerdict(one) ?? (alike > enough ? 'believe' : this.#repeat(one.history));
+      const enough = isOften ? HOPELESS : 2;
+      const known = this.#knownVerdict(one);
+      if (known || alike <= enough) return known ?? this.#repeat(one.history);
+      // Where domains that are well got it of late, too, it may be gone after a pause.
+      return this.#kinds.isOfProbes(kind) ? 'retry' : 'believe';
     });
   }
 
@@ -649,11 +659,10 @@ export class Diagnosis {
   #isProbeOfUse(): boolean {
     if (this.#options.isTrusting) return false;
     if (this.#withheld.unknown >= ENOUGH_UNKNOWN) return true;
-    const isFirst = this.#outage.idleProbes === 0;
-    return this.#withheld.some(({ meaning, history: { kind, alike, bad } }) => {
+    return this.#withheld.some(({ meaning, history: { kind, alike, bad, answeredAt } }) => {
       if (isUncertain(meaning, kind)) return bad > 1;
-      const isOfAll = meaning.kind === 'refused' || meaning.kind === 'not_found';
-      return isFirst && isOfAll && kind.about === 'unknown' && alike > 1;
+      // A call for it that is well is the last one that a limit allows: one that comes next tells.
+      return kind.about === 'unknown' && alike > 1 && this.#lastGoodBegan < answeredAt;
     });
   }
 

@@ -133,13 +133,15 @@ export class LimitFinder {
   noteBlock(kind: AnswerKind): void {
     const { goods } = this.#counts;
     const since = goods - kind.blockedAt;
+    const { unblocked } = kind;
     kind.blockedAt = goods;
-    // Hardly any was well in between: it is the same one, or the head of a list.
-    if (kind.blocks > 0 && since < FEW) return;
+    kind.unblocked = 0;
+    // None that got it was well in between: it is the same one, or the head of a list.
+    if (kind.blocks > 0 && since < FEW && unblocked === 0) return;
     kind.blocks = since < NEAR ? kind.blocks + 1 : 1;
     if (kind.blocks < 2 || !kind.mayBeLimit || kind.about === 'limit') return;
     // Of a limit, domains that are well get it, too.
-    if (kind.evidence > -CLEAR) return;
+    if (kind.evidence > -CLEAR && unblocked === 0) return;
     this.#becomeLimit(kind, this.#ownShare(kind));
   }
 

@@ -28,6 +28,7 @@ export class OutageWatch {
   readonly #found: FoundDomain[] = [];
   #next = 0;
   #failedProbes = 0;
+  #ofProbe: AnswerKind | undefined;
 
   constructor(kinds: AnswerKinds) {
     this.#kinds = kinds;
@@ -53,10 +54,10 @@ export class OutageWatch {
     return true;
   }
 
-  /** The kind that came most. */
+  /** The kind that came most, or that a probe got where no new domain was asked. */
   get main(): AnswerKind | undefined {
     const [first] = [...this.#counts].sort(([, one], [, other]) => other - one);
-    return first?.[0];
+    return first?.[0] ?? this.#ofProbe;
   }
 
   get kinds(): Iterable<AnswerKind> {
@@ -84,6 +85,7 @@ export class OutageWatch {
     this.#domains.clear();
     this.#surprise = 0;
     this.#failedProbes = 0;
+    this.#ofProbe = undefined;
   }
 
   goDown(): void {
@@ -132,7 +134,8 @@ export class OutageWatch {
   }
 
   /** A probe has failed. Returns whether that shows that all is down. */
-  probeFailed(): boolean {
+  probeFailed(kind: AnswerKind): boolean {
+    this.#ofProbe = kind;
     if (this.state === 'well') this.idleProbes += 1;
     this.#failedProbes += 1;
     if (this.state === 'down' || this.#failedProbes < PROBES) return false;

@@ -53,6 +53,21 @@ describe('where the head of a list is refused, and one node of four refuses all'
   });
 });
 
+describe('a list that is hardly longer than what a limit told by 403 has saved up', () => {
+  it.each([1, 2, 3, 4])('has no domain that is told refused: %i', async (number) => {
+    const limits = [limit('bucket', 12, 1, { burst: 24, told: '403' })];
+    const world = {
+      name: `a short list ${number}`,
+      domains: 30,
+      callers: 64,
+      latencyMs: 2,
+      limits,
+    };
+    const [score] = await playAll([world]);
+    expect(score).toMatchObject({ how: 'done', wrongKept: 0, wrongFailed: 0 });
+  });
+});
+
 describe('a limit told by 503 that says for how long to wait is no outage', () => {
   const told = { told: '503', headers: 'retry-after' } as const;
   it.each([

@@ -226,18 +226,36 @@ it('a refusal is its domain’s own, whatever failed in between', async () => {
 });
 
 describe('at the end of a list', () => {
-  it('what is withheld is asked again, and believed when a probe is well', async () => {
+  it('what is withheld is asked again twice, and believed when a probe is well after that', async () => {
     const { diagnosis, hear, several, became, probed } = open();
     several(30);
     const odd = several(2, answer.forbidden);
     diagnosis.idle(0);
-    expect(await became(odd)).toEqual(['again', 'again']);
-    for (const domain of odd) hear(domain, answer.forbidden(domain));
-    diagnosis.idle(0);
-    expect(await became(odd)).toEqual(['held', 'held']);
-    probed(answer.found('n30.example')); // now one is asked once more
-    diagnosis.idle(0);
-    expect(await became(odd)).toEqual(['believe', 'again']);
+    for (let time = 0; time < 2; time += 1) {
+      expect(await became(odd)).toEqual(['again', 'again']);
+      for (const domain of odd) hear(domain, answer.forbidden(domain));
+      diagnosis.idle(0);
+      expect(await became(odd)).toEqual(['held', 'held']);
+      probed(answer.found('n30.example'));
+      diagnosis.idle(0);
+    }
+    expect(await became(odd)).toEqual(['believe', 'believe']);
+  });
+
+  it('what a domain that is well got of late, too, is tried again after a pause', async () => {
+    const { diagnosis, hear, several, became, probed } = open();
+    several(30);
+    const odd = several(2, answer.forbidden);
+    for (let time = 0; time < 3; time += 1) {
+      diagnosis.idle(0);
+      if (time > 0) {
+        probed(time === 1 ? answer.forbidden() : answer.found('n30.example'));
+        if (diagnosis.probe) probed(answer.found('n30.example'));
+        diagnosis.idle(0);
+      }
+      if (time < 2) for (const domain of odd) hear(domain, answer.forbidden(domain));
+    }
+    expect(await became(odd)).toEqual(['retry', 'retry']);
   });
 
   it('what is about who asks is no verdict when two probes get it too', async () => {

@@ -52,9 +52,9 @@ describe('a row that is suspected', () => {
 
   it('is down when two probes have failed', () => {
     const { watch } = suspected();
-    expect([watch.probeFailed(), watch.state]).toEqual([false, 'suspected']);
-    expect([watch.probeFailed(), watch.state]).toEqual([true, 'down']);
-    expect(watch.probeFailed()).toBe(false);
+    expect([watch.probeFailed(kindOf(503)), watch.state]).toEqual([false, 'suspected']);
+    expect([watch.probeFailed(kindOf(503)), watch.state]).toEqual([true, 'down']);
+    expect(watch.probeFailed(kindOf(503))).toBe(false);
   });
 
   it.each(['good', 'probeGood', 'clear'] as const)(
