@@ -362,11 +362,14 @@ export function openTransport(options: ConnectionsOptions): Transport {
   /** Calls that went wrong, and may be made again. */
   const wrong = new Set<string>();
 
-  function noteWrong(call: string): void {
+  function noteWrong(request: ExchangeRequest): void {
     const [oldest] = wrong;
     if (wrong.size >= MOST_WRONG && oldest !== undefined) wrong.delete(oldest);
-    wrong.add(call);
+    wrong.add(callOf(request));
   }
+
+  const wasWrong = (request: ExchangeRequest): boolean =>
+    wrong.size > 0 && wrong.delete(callOf(request));
 
   function noteReset(): void {
     unbroken -= 1;
@@ -376,28 +379,27 @@ export function openTransport(options: ConnectionsOptions): Transport {
     separateUntilMs = performance.now() + SEPARATE_MS;
   }
 
-  function note(call: string, exchanged: Exchanged): Exchanged {
+  function note(request: ExchangeRequest, exchanged: Exchanged): Exchanged {
     const { httpStatus } = exchanged;
-    if (httpStatus >= 300 && httpStatus !== TOO_MANY) noteWrong(call);
+    if (httpStatus >= 300 && httpStatus !== TOO_MANY) noteWrong(request);
     return exchanged;
   }
 
   return {
     async exchange(request, signal) {
-      const call = `${request.path} ${request.body ?? ''}`;
-      const isApart = wrong.delete(call) || request.isApart === true;
+      const isApart = wasWrong(request) || request.isApart === true;
       if (isApart || performance.now() < separateUntilMs) {
         separate ??= openConnections(options, { areKept: false });
-        return note(call, await exchange(separate, request, { timeoutMs, signal }));
+        return note(request, await exchange(separate, request, { timeoutMs, signal }));
       }
       try {
         const exchanged = await exchange(kept, request, { timeoutMs, signal });
         unbroken = connections;
         if (resets > 0) resets -= 1;
-        return note(call, exchanged);
+        return note(request, exchanged);
       } catch (error) {
         if (!isReset(error) || unbroken === 0) throw error;
-        noteWrong(call);
+        noteWrong(request);
         noteReset();
         throw new ClosedConnectionError('a kept connection was closed', { cause: error });
       }
@@ -407,6 +409,8 @@ export function openTransport(options: ConnectionsOptions): Transport {
     },
   };
 }
+
+const callOf = ({ path, body = '' }: ExchangeRequest): string => `${path} ${body}`;
 
 function isReset(error: unknown): boolean {
   return /^(ECONNRESET|ECONNABORTED|EPIPE|UND_ERR_SOCKET)$/.test(systemErrorCode(error) ?? '');

@@ -203,6 +203,7 @@ function anyOf(patterns: readonly string[]): readonly RegExp[] {
 }
 
 function mark(text: string, expressions: readonly RegExp[]): string {
+  if (expressions.length === 0) return text;
   const markPlain = (plain: string): string =>
     expressions.reduce((marked, expression) => marked.replace(expression, MARK), plain);
   const clean = markPlain(text);

@@ -51,10 +51,12 @@ describe('a row that is suspected', () => {
   };
 
   it('is down when two probes have failed', () => {
-    const { watch } = suspected();
+    const { watch, kindOf } = suspected();
     expect([watch.probeFailed(kindOf(503)), watch.state]).toEqual([false, 'suspected']);
     expect([watch.probeFailed(kindOf(503)), watch.state]).toEqual([true, 'down']);
     expect(watch.probeFailed(kindOf(503))).toBe(false);
+    watch.clear();
+    expect(watch.main).toBeUndefined();
   });
 
   it.each(['good', 'probeGood', 'clear'] as const)(
