@@ -59,8 +59,12 @@ export class AnswerKind implements Pick<Finding, 'httpStatus' | 'reason'> {
   readonly ofWell: Recent = { count: 0, at: 0 };
   /** The logarithm of how much likelier it is the domains' own than by chance. */
   evidence = 0;
-  /** Domains that got the same again; answers that asking again made good. */
+  /**
+   * Domains that got the same again, and those of them that got it while hardly any new one was
+   * well; answers that asking again made good.
+   */
   readonly same = new Set<string>();
+  readonly sameInStreaks = new Set<string>();
   bettered = 0;
   /** Whether it is the own of those domains that got it while hardly any new one was well. */
   isOwnInStreaks = false;
@@ -247,6 +251,11 @@ export class AnswerKinds {
     return this.share(kind) > most && fresh.count > 4;
   }
 
+  /** A domain got the same again. @param shareBefore see `repeated` */
+  noteSame(kind: AnswerKind, domain: string, shareBefore: number): void {
+    (shareBefore > NEARLY_ALL ? kind.sameInStreaks : kind.same).add(domain);
+  }
+
   /**
    * A domain was asked again, after a good answer to another.
    *
@@ -277,15 +286,16 @@ export class AnswerKinds {
   #decide(kind: AnswerKind): void {
     if (kind.about !== 'unknown' && kind.about !== 'chance') return;
     kind.evidence = Math.max(-MOST_EVIDENCE, Math.min(MOST_EVIDENCE, kind.evidence));
-    if (kind.evidence > DECIDED && kind.same.size >= ENOUGH) {
-      const isSeldom = kind.same.size >= ENOUGH * (1 + 4 * kind.bettered);
-      // Of what comes by chance, too, each domain is told by itself.
-      if (this.share(kind) <= NEARLY_ALL) kind.about = isSeldom ? 'own' : 'chance';
-      else if (isSeldom) {
-        // The head of a list tells nothing of the rest.
+    const { same, sameInStreaks, isOwnInStreaks } = kind;
+    const isEnough = (size: number): boolean => size >= ENOUGH * (1 + 4 * kind.bettered);
+    if (kind.evidence > DECIDED) {
+      if (!isOwnInStreaks && sameInStreaks.size > 0 && isEnough(same.size + sameInStreaks.size)) {
         kind.isOwnInStreaks = true;
+        // The head of a list tells nothing of the rest.
         kind.evidence = 0;
-        kind.same.clear();
+      } else if (same.size >= ENOUGH && this.share(kind) <= NEARLY_ALL) {
+        // Of what comes by chance, too, each domain is told by itself.
+        kind.about = isEnough(same.size) ? 'own' : 'chance';
       }
     } else if (kind.evidence < -DECIDED && kind.bettered > 0) kind.about = 'chance';
   }
@@ -297,6 +307,7 @@ export class AnswerKinds {
     kind.isOwnInStreaks = false;
     kind.evidence = 0;
     kind.same.clear();
+    kind.sameInStreaks.clear();
   }
 
   /** It has nothing to do with the rate: with its domains, or with nothing. */

@@ -450,7 +450,7 @@ export class Diagnosis {
       if (before?.kind !== kind) return;
     }
     history.same += 1;
-    kind.same.add(domain);
+    this.#kinds.noteSame(kind, domain, history.share);
     if (history.same === HOPELESS) kind.hopeless += 1;
     if (kind.countedAt === this.#counts.goods) return;
     kind.countedAt = this.#counts.goods;

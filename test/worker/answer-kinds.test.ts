@@ -23,10 +23,16 @@ function given(meaning: Meaning, every: number) {
 }
 
 /** So many domains were asked again. */
-function askAgain(kinds: AnswerKinds, kind: AnswerKind, domains: number, isSame: boolean): void {
+function askAgain(
+  kinds: AnswerKinds,
+  kind: AnswerKind,
+  domains: number,
+  isSame: boolean,
+  shareBefore = 0,
+): void {
   for (let at = 0; at < domains; at += 1) {
-    if (isSame) kind.same.add(`${at}.example`);
-    kinds.repeated(kind, isSame, 0);
+    if (isSame) kinds.noteSame(kind, `${at}.example`, shareBefore);
+    kinds.repeated(kind, isSame, shareBefore);
   }
 }
 
@@ -148,7 +154,7 @@ describe('asking again tells whom an answer is about', () => {
   it('the head of a list is its domains’ own, and tells nothing of the rest', () => {
     const { kinds, kind } = given(forbidden(), 1);
     for (let probe = 0; probe < 3; probe += 1) kinds.probeWell(kind);
-    askAgain(kinds, kind, 4, true);
+    askAgain(kinds, kind, 4, true, 1);
     expect([1, 0.5].map((share) => kinds.aboutOf(kind, share))).toEqual(['own', 'unknown']);
     kinds.probeFailed(kind);
     expect(kinds.aboutOf(kind, 1)).toBe('unknown');
@@ -156,10 +162,7 @@ describe('asking again tells whom an answer is about', () => {
 
   it('those of the head, asked again later, tell nothing of the rest either', () => {
     const { kinds, kind } = given(forbidden(), 10);
-    for (let at = 0; at < 20; at += 1) {
-      kind.same.add(`${at}.example`);
-      kinds.repeated(kind, true, 1);
-    }
+    askAgain(kinds, kind, 20, true, 1);
     expect(kind.about).toBe('unknown');
   });
 });
