@@ -177,6 +177,11 @@ export class AnswerKinds {
     if (isFresh) count(kind.fresh, totals.tries);
   }
 
+  /** How many lookups were well. */
+  get goods(): number {
+    return this.#goods;
+  }
+
   /** What turned out. A limit told by 429 is no news, nor what came in an outage alone. */
   findings(): readonly Finding[] {
     return [...this.#kinds.values()].flatMap((kind) => {

@@ -131,7 +131,7 @@ export class LimitFinder {
    * calls.
    */
   noteBlock(kind: AnswerKind): void {
-    const { goods } = this.#counts;
+    const { goods } = this.#kinds;
     const since = goods - kind.blockedAt;
     const { unblocked } = kind;
     kind.blockedAt = goods;
