@@ -644,7 +644,7 @@ export class Diagnosis {
       if (kind.isPlain || isOnly || one.meaning.kind === 'found') return 'believe';
       // Twice the same is enough, unless asking again has made others good, here or elsewhere.
       const isOften = kind.bettered > 0 || areOthers;
-      const enough = isOften ? HOPELESS : 2;
+      const enough = isOften ? HOPELESS : 1;
       const known = this.#knownVerdict(one);
       if (known || alike <= enough) return known ?? this.#repeat(one.history);
       // Where domains that are well got it of late, too, it may be gone after a pause.
@@ -659,10 +659,11 @@ export class Diagnosis {
   #isProbeOfUse(): boolean {
     if (this.#options.isTrusting) return false;
     if (this.#withheld.unknown >= ENOUGH_UNKNOWN) return true;
-    return this.#withheld.some(({ meaning, history: { kind, alike, bad, answeredAt } }) => {
+    const isFirst = this.#outage.idleProbes === 0;
+    return this.#withheld.some(({ meaning, history: { kind, alike, bad } }) => {
       if (isUncertain(meaning, kind)) return bad > 1;
-      // A call for it that is well is the last one that a limit allows: one that comes next tells.
-      return kind.about === 'unknown' && alike > 1 && this.#lastGoodBegan < answeredAt;
+      const isOfAll = meaning.kind === 'refused' || meaning.kind === 'not_found';
+      return isFirst && isOfAll && kind.about === 'unknown' && alike > 1;
     });
   }
 
