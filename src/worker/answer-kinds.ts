@@ -14,6 +14,10 @@ import type { Meaning } from '../brand/meaning.ts';
  *                                                 │
  *                  chance ◀── as often at half of the rate that was accepted
  * ```
+ *
+ * Where some that were asked again were well and others were not, it is chance, too: each domain is
+ * told by itself. What came while hardly any new domain was well, such as at the head of a list, is
+ * found out for those domains alone.
  */
 export type About = 'unknown' | 'own' | 'chance' | 'limit';
 
@@ -391,8 +395,8 @@ interface Recent {
   at: number;
 }
 
-function count(recent: Recent, all: number, decay = DECAY): void {
-  recent.count = leftOf(recent, all, decay) + 1;
+function count(recent: Recent, all: number): void {
+  recent.count = leftOf(recent, all) + 1;
   recent.at = all;
 }
 
