@@ -113,7 +113,8 @@ export function createOutputStream(
   return {
     write: (content) =>
       orUnwritable(path, async () => {
-        if (trouble.first) throw trouble.first;
+        const error = trouble.first ?? stream.errored;
+        if (error) throw error;
         if (!stream.write(shown ? shown(content) : content)) await once(stream, 'drain');
       }),
     finish: () =>
@@ -123,7 +124,8 @@ export function createOutputStream(
         const last = await new Promise<Error | null | undefined>((resolve) => {
           stream.write('', resolve);
         });
-        const error = trouble.first ?? last;
+        // A stream that is destroyed knows why before it says so.
+        const error = trouble.first ?? stream.errored ?? last;
         if (error) throw error;
       }),
     commit: async () => {},

@@ -107,6 +107,16 @@ describe('createOutputStream', () => {
     await expect(writing()).rejects.toThrow(/standard output: whoever read it has closed it/);
   });
 
+  it.each(['write', 'finish'] as const)(
+    'says why the stream is destroyed before it does, in %s',
+    async (method) => {
+      const stream = new Writable({ destroy: () => {} }); // it is still closing
+      const output = createOutputStream('list.csv', stream);
+      stream.destroy(Object.assign(new Error('full'), { code: 'ENOSPC' }));
+      await expect(output[method]('a\n')).rejects.toThrow(/list.csv: the disk is full/);
+    },
+  );
+
   it.each([
     ['the cursor', '\u001b[2J', String.raw`\u001b[2J`],
     ['the clipboard', '\u001b]52;c;eA==\u0007', String.raw`\u001b]52;c;eA==\u0007`],
