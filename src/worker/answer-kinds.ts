@@ -374,9 +374,7 @@ export class AnswerKinds {
     const shares = this.#shares(kind);
     // Of a limit, what is refused again and again would count as limit itself.
     const isFresh = kind.about === 'limit' || isLast;
-    const ofAll = isFresh ? this.share(kind) : this.#chance(kind);
-    // Where hardly any is well, those that were so far tell little.
-    const recent = shares && ofAll < NEARLY_ALL ? shares.chance : ofAll;
+    const recent = shares?.chance ?? (isFresh ? this.share(kind) : this.#chance(kind));
     // What is left at the end of a list may be nothing else: domains that are well are compared,
     // too.
     const share = Math.min(ALWAYS, Math.max(AT_LEAST, Math.min(recent, this.probedShare(kind))));

@@ -148,9 +148,10 @@ export class LimitFinder {
   /** What a refusal says of the pace, of a kind that is taken for a limit. */
   signalOf(kind: AnswerKind): 'limit' | 'failing' | 'none' {
     // A probe that is refused does not end a doubt, nor does it tell of the pace what is usual.
-    const isUsual = this.#falls.get(kind)?.isUnsure
-      ? kind.isLimitByName && this.#home.pace.isDoubted
-      : this.#kinds.probedShare(kind) <= kind.baseShare;
+    const isUnsure = this.#falls.get(kind)?.isUnsure === true;
+    const isUsual = kind.isLimitByName
+      ? isUnsure && this.#home.pace.isDoubted
+      : !isUnsure && this.#kinds.probedShare(kind) <= kind.baseShare;
     if (!this.#isLimit(kind) && isUsual) return 'none';
     return kind.isSpell && this.#kinds.share(kind) > HALF ? 'failing' : 'limit';
   }
