@@ -182,7 +182,7 @@ export function describeLimit(
 ): string {
   const rate = formatRate(limitPerSecond);
   const words = {
-    fixed: `held to ${limitPerSecond > 0 ? rate : "the option 'rate' of another process"}`,
+    fixed: `held to ${rate}`,
     published: `limit about ${rate}, as the API says`,
     learned: `limit about ${rate}`,
     unknown: mostAtOnce === undefined && unknown,

@@ -13,7 +13,6 @@ export const CLIMB_CALLS = 6;
 /** What of a pace has to do with it. */
 interface Climbing {
   readonly state: string;
-  readonly phase: string;
   readonly flowPerMs: number;
   ratePerMs: number;
   climbToPerMs: number;
@@ -32,7 +31,7 @@ interface Climbing {
  * Takes the rate down for a while, to see whether that changes anything, until `climb` or `resume`.
  */
 export function slow(pace: Climbing, ratePerMs: number, nowMs: number): void {
-  if (pace.state !== 'flowing' || pace.phase === 'fixed') return;
+  if (pace.state !== 'flowing') return;
   pace.climbToPerMs = Math.max(pace.climbToPerMs, pace.ratePerMs);
   pace.climbLeft = 0;
   pace.ratePerMs = Math.max(SLOWEST_PER_MS, ratePerMs);
@@ -45,7 +44,6 @@ export function slow(pace: Climbing, ratePerMs: number, nowMs: number): void {
  * @param toPerMs 0: to what it was; more than the fastest: the limit may be none
  */
 export function climb(pace: Climbing, toPerMs: number, nowMs: number): void {
-  if (pace.phase === 'fixed') return;
   if (toPerMs > FASTEST_PER_MS) pace.isDoubted = true;
   pace.climbToPerMs = Math.min(FASTEST_PER_MS, Math.max(pace.climbToPerMs, toPerMs));
   if (toPerMs > 0) pace.ratePerMs = Math.max(pace.ratePerMs, SLOWEST_CLIMB_PER_MS);

@@ -42,10 +42,10 @@ export class LimitFinder {
     this.#counts = counts;
   }
 
-  /** Whether the rate may be changed: it is not fixed, and no refusal or trial is under way. */
+  /** Whether the rate may be changed: no refusal or trial is under way. */
   get #isFree(): boolean {
-    const { state, phase, climbToPerMs } = this.#home.pace;
-    return state === 'flowing' && phase !== 'fixed' && climbToPerMs === 0;
+    const { state, climbToPerMs } = this.#home.pace;
+    return state === 'flowing' && climbToPerMs === 0;
   }
 
   /**

@@ -4,6 +4,7 @@ import {
   accepted,
   createPace,
   ended,
+  give,
   type Pace,
   type PacedCall,
   type Refusal,
@@ -73,8 +74,8 @@ export function createOwnPace(
   },
 ): PaceHome {
   const { limitPerMs = 0, cap = 0, statedUntilMs = 0, fixed: before } = learned ?? {};
-  const isFixed = rate !== undefined;
-  const pace = createPace(nowMs, { ...learned, limitPerMs, cap, isFixed });
+  const pace = createPace(nowMs, { ...learned, limitPerMs, cap });
+  if (rate) give(pace, rate.count / rate.perMs);
   const fixed = rate && resumeFixedRate(rate, before, nowMs, epochMs);
   if (statedUntilMs - epochMs > nowMs) {
     pace.shutUntilMs = statedUntilMs - epochMs;

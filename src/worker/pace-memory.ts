@@ -86,7 +86,7 @@ export function readLearned(
 export function learnedOf(pace: Pace, fixed: FixedRate | undefined, epochMs: number): Learned {
   const { limitPerMs, cap, windowCalls, isStated, shutUntilMs } = pace;
   return {
-    limitPerMs: pace.phase === 'starting' ? 0 : limitPerMs,
+    limitPerMs: isFound(pace) ? limitPerMs : 0,
     isPublished: pace.phase === 'published' || undefined,
     cap,
     windowCalls: windowCalls || undefined,
@@ -143,24 +143,24 @@ export function describePace(
   fixed: FixedRate | undefined,
   nowMs: number,
 ): Omit<PaceDescription, 'failing'> {
-  const { phase, cap, isStated } = pace;
+  const { cap, isStated } = pace;
   const waitMs = Math.max(0, pace.shutUntilMs - nowMs);
-  const limitPerMs = fixed ? fixed.rate.count / fixed.rate.perMs : pace.limitPerMs;
   return {
-    limit: {
-      limitIs: LIMIT_IS[phase],
-      // A rate that another process has is not known here.
-      ...(phase !== 'starting' && limitPerMs > 0 && { limitPerSecond: limitPerMs * 1_000 }),
-      ...(cap > 0 && { mostAtOnce: cap }),
-    },
+    limit: { ...describeRate(pace, fixed), ...(cap > 0 && { mostAtOnce: cap }) },
     waitMs,
     ...(isStated && waitMs > 0 ? { statedMs: waitMs } : {}),
   };
 }
 
-const LIMIT_IS = {
-  starting: 'unknown',
-  cruising: 'learned',
-  published: 'published',
-  fixed: 'fixed',
-} as const;
+/** The user's rate, unless the API's limit is known to be lower. */
+function describeRate(pace: Pace, fixed: FixedRate | undefined): Omit<Limit, 'mostAtOnce'> {
+  const givenPerMs = fixed ? fixed.rate.count / fixed.rate.perMs : Number.POSITIVE_INFINITY;
+  if (isFound(pace) && pace.limitPerMs < givenPerMs) {
+    const limitIs = pace.phase === 'published' ? 'published' : 'learned';
+    return { limitIs, limitPerSecond: pace.limitPerMs * 1_000 };
+  }
+  return fixed ? { limitIs: 'fixed', limitPerSecond: givenPerMs * 1_000 } : { limitIs: 'unknown' };
+}
+
+/** Whether the pace knows a limit of the API's own. */
+const isFound = ({ phase }: Pace): boolean => phase === 'cruising' || phase === 'published';

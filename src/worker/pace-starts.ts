@@ -29,8 +29,7 @@ export function nextStartMs(pace: Pace, nowMs: number, inFlight: number): number
   );
   const isFull = state === 'testing' ? testMs > 0 && nowMs - testMs < LOST_MS : inFlight >= most;
   if (isFull) return Number.POSITIVE_INFINITY;
-  const isPaced = state !== 'testing' && phase !== 'fixed';
-  return Math.max(nowMs, shutUntilMs, isPaced ? slotMs(pace, nowMs) : 0);
+  return Math.max(nowMs, shutUntilMs, state === 'testing' ? 0 : slotMs(pace, nowMs));
 }
 
 /** The next slot at the present rate. What a timer was late is made up for, a little at a time. */

@@ -27,7 +27,7 @@ import {
  * | starting | looked for: more calls under way with each round trip, evenly, while latency holds |
  * | cruising | around the limit, which is known within a range |
  * | published | what headers state, without a trial, until it proves wrong |
- * | fixed | kept elsewhere (`rate.ts`); only waits are kept here |
+ * | given | the user's (`rate.ts` keeps it), without a trial, until it proves wrong |
  *
  * Where calls fail for another reason than the rate, or are suspected to, the rate is taken down
  * and climbs back by doubling (`slow`, `climb`), unless a refusal shows a limit on the way.
@@ -108,8 +108,10 @@ const TRIAL_CALLS = 50;
 const FAR = 1.3;
 /** So many calls that are served beside each that is refused show that it is by chance. */
 const SERVED = 8;
+/** What a given rate is here, so that it is `rate.ts` that keeps it. */
+const KEPT_ELSEWHERE = 1.05;
 
-type Phase = 'starting' | 'cruising' | 'published' | 'fixed';
+type Phase = 'starting' | 'cruising' | 'published' | 'given';
 
 /** What is known before the first call. */
 interface Known {
@@ -123,11 +125,9 @@ interface Known {
   readonly windowCalls?: number | undefined;
   /** Whether it was found by so few refusals that it may be none. @default false */
   readonly isUnsure?: boolean | undefined;
-  readonly isFixed: boolean;
 }
 
-function phaseOf({ isFixed, isPublished, limitPerMs }: Known): Phase {
-  if (isFixed) return 'fixed';
+function phaseOf({ isPublished, limitPerMs }: Known): Phase {
   if (limitPerMs === 0) return 'starting';
   return isPublished ? 'published' : 'cruising';
 }
@@ -310,11 +310,24 @@ export function ended(pace: Pace, sentAtMs: number): void {
 function publish(pace: Pace, quota: { count: number; perMs: number }, nowMs: number): void {
   const limitPerMs = quota.count / quota.perMs;
   const isNews = pace.phase === 'published' && Math.abs(limitPerMs / pace.limitPerMs - 1) > 0.001;
-  if (pace.phase !== 'starting' && !isNews) return;
+  if (pace.phase !== 'starting' && pace.phase !== 'given' && !isNews) return;
   pace.phase = 'published';
   pace.limitPerMs = limitPerMs;
   pace.ratePerMs = pace.limitPerMs * 0.995;
   pace.nextMs = nowMs;
+}
+
+/**
+ * The user gives a rate, in calls per millisecond: it is trusted more than a lower limit that was
+ * found. A higher one is not forgotten for it.
+ */
+export function give(pace: Pace, givenPerMs: number): void {
+  if (pace.phase !== 'given' && pace.limitPerMs > givenPerMs) return;
+  pace.phase = 'given';
+  pace.limitPerMs = givenPerMs * KEPT_ELSEWHERE;
+  pace.ratePerMs = pace.limitPerMs;
+  pace.windowCalls = 0;
+  pace.climbToPerMs = 0;
 }
 
 /**
@@ -397,7 +410,7 @@ export function refused(
   if (!isAgain) {
     // A limit that is sure is expected to refuse a call now and then.
     const isSure = pace.phase === 'cruising' && pace.riseCalls > UNSURE_CALLS;
-    const mayBeChance = !isSure && pace.phase !== 'published';
+    const mayBeChance = (!isSure && pace.phase === 'cruising') || pace.phase === 'starting';
     pace.undo = mayBeChance ? createUndo(pace, sentAtMs) : undefined;
     pace.refusedMs = nowMs;
     if (how === 'refused') pace.refusals += 1;
@@ -408,7 +421,7 @@ export function refused(
   pace.isFailing = how !== 'refused';
   pace.isAway = how === 'away' || (how === 'failing' && lastedMs > OUTAGE_MS);
   pace.isStated = statedMs > 0;
-  const isLearning = pace.phase === 'cruising' || pace.phase === 'published';
+  const isLearning = pace.phase !== 'starting';
   const isNew = !isAgain && !pace.isFailing && isLearning;
   if (!isAgain && !pace.isFailing && pace.climbToPerMs > 0) return endClimb(pace, nowMs, statedMs);
   const isCrowd = isNew && isOfCap(pace, inFlight);
@@ -424,8 +437,9 @@ export function refused(
     pace.shutUntilMs = nowMs + Math.min(pace.latencyMs, 2 / pace.ratePerMs);
     pace.nextMs = pace.shutUntilMs;
   } else {
-    const firstMs = pace.phase === 'fixed' ? 10 * FIRST_PAUSE_MS : FIRST_PAUSE_MS;
-    const leastMs = pace.isAway ? FIRST_AWAY_MS : Math.max(firstMs, pace.deadMs / DEAD_PARTS);
+    const leastMs = pace.isAway
+      ? FIRST_AWAY_MS
+      : Math.max(FIRST_PAUSE_MS, pace.deadMs / DEAD_PARTS);
     const pauseMs = Math.min(LONGEST_PAUSE_MS, Math.max(leastMs, lastedMs / 3));
     pace.shutUntilMs = nowMs + (statedMs > 0 ? statedMs : pauseMs);
     pace.state = 'testing';
@@ -470,7 +484,7 @@ function isOfCap(pace: Pace, inFlight: number): boolean {
 
 /** slower, testing → flowing: a call is accepted again. */
 function reopen(pace: Pace, sentAtMs: number, nowMs: number): void {
-  if (pace.state === 'testing' && pace.isFailing && pace.phase !== 'fixed') {
+  if (pace.state === 'testing' && pace.isFailing) {
     // It was not refused for the rate, as far as is known: back to speed, but not at once.
     pace.climbToPerMs = Math.max(pace.climbToPerMs, pace.ratePerMs);
     const least = Math.max(pace.climbToPerMs * CLIMB_FROM, AT_ONCE_PER_MS);
@@ -507,11 +521,9 @@ function estimate(pace: Pace, nowMs: number, deadMs: number): void {
     !isAlike && !isStated && deadMs > Math.max(PENALTY_MS, PENALTY_MOMENTS * activeMs);
   const isWindow = isAlike || (!isStated && !isPenalty && deadMs > leastGapMs);
   if (deadMs > 0) {
-    const isFree = phase === 'fixed' || (isStated && isWindow);
-    pace.deadMs = isFree ? 0 : Math.max(deadMs, isStated ? 0 : pace.deadMs / 2);
+    pace.deadMs = isStated && isWindow ? 0 : Math.max(deadMs, isStated ? 0 : pace.deadMs / 2);
   }
-  if (phase === 'fixed') return;
-  if (phase === 'published') {
+  if (phase === 'published' || phase === 'given') {
     pace.ratePerMs *= 0.98;
     if (pace.ratePerMs < pace.limitPerMs * 0.85) pace.phase = 'cruising';
   } else if (phase === 'starting' && count <= 1) {

@@ -21,7 +21,7 @@ export interface SharedPace {
 
 /** What an exchange answers. Times are those of Redis. */
 export interface Exchanged {
-  readonly state: Pick<SharedState, 'pace' | 'fixed' | 'reason' | 'found' | 'workers'>;
+  readonly state: Pick<SharedState, 'pace' | 'fixed' | 'isHeld' | 'reason' | 'found' | 'workers'>;
   readonly granted: Omit<Granted, 'startsMs'> & {
     readonly startsMs: readonly number[] | Record<string, never>;
   };
@@ -96,9 +96,9 @@ export class RedisPace implements PaceHome {
 
   constructor(options: RedisPaceOptions) {
     this.#options = options;
-    const { clock, rate } = options;
-    this.pace = createPace(clock.nowMs(), { limitPerMs: 0, cap: 0, isFixed: rate !== undefined });
-    this.#comeAt(clock.nowMs());
+    const nowMs = options.clock.nowMs();
+    this.pace = createPace(nowMs, { limitPerMs: 0, cap: 0 });
+    this.#comeAt(nowMs);
   }
 
   nextMs(): number {
@@ -253,7 +253,7 @@ export class RedisPace implements PaceHome {
     for (const time of TIMES) pace[time] = this.#time.here(pace[time]);
     for (const event of this.#events) this.#applyHere(event); // that was not told yet
     this.fixed =
-      pace.phase === 'fixed' && state.fixed
+      state.isHeld && state.fixed
         ? { ...state.fixed, recentStartsMs: listOf(state.fixed.recentStartsMs) }
         : undefined;
     this.isSick = granted.isSick;

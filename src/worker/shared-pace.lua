@@ -1,5 +1,5 @@
 -- Generated from pace.ts, climb.ts, pace-starts.ts, ../calls/rate.ts, rate.ts, shared-pace.ts, pace-in-redis.ts by npm run make:lua.
--- sha256 of these: 3697d88c45e8a8dd78eb507a50eddf50998e276131ae75cc213270101c2c98b1
+-- sha256 of these: 2ddb0ed14216fde1a3dcbb82ef5d3c80a8229443adcc020ca00512ab143252a4
 local require
 local ____modules = {}
 local ____moduleCache = {}
@@ -124,7 +124,7 @@ ____exports.FASTEST_PER_MS = 1000
 ____exports.SLOWEST_CLIMB_PER_MS = 1 / 1000
 ____exports.CLIMB_CALLS = 6
 function ____exports.slow(pace, ratePerMs, nowMs)
-    if pace.state ~= "flowing" or pace.phase == "fixed" then
+    if pace.state ~= "flowing" then
         return
     end
     pace.climbToPerMs = math.max(pace.climbToPerMs, pace.ratePerMs)
@@ -133,9 +133,6 @@ function ____exports.slow(pace, ratePerMs, nowMs)
     pace.nextMs = nowMs
 end
 function ____exports.climb(pace, toPerMs, nowMs)
-    if pace.phase == "fixed" then
-        return
-    end
     if toPerMs > ____exports.FASTEST_PER_MS then
         pace.isDoubted = true
     end
@@ -228,7 +225,7 @@ end
 function publish(pace, quota, nowMs)
     local limitPerMs = quota.count / quota.perMs
     local isNews = pace.phase == "published" and math.abs(limitPerMs / pace.limitPerMs - 1) > 0.001
-    if pace.phase ~= "starting" and not isNews then
+    if pace.phase ~= "starting" and pace.phase ~= "given" and not isNews then
         return
     end
     pace.phase = "published"
@@ -351,7 +348,7 @@ function isOfCap(pace, inFlight)
     return pace.crowded > 1 or cap > 0 and inFlight >= cap and atCap < TRIAL_CALLS
 end
 function reopen(pace, sentAtMs, nowMs)
-    if pace.state == "testing" and pace.isFailing and pace.phase ~= "fixed" then
+    if pace.state == "testing" and pace.isFailing then
         pace.climbToPerMs = math.max(pace.climbToPerMs, pace.ratePerMs)
         local least = math.max(pace.climbToPerMs * CLIMB_FROM, AT_ONCE_PER_MS)
         pace.ratePerMs = math.min(pace.climbToPerMs, least)
@@ -393,13 +390,9 @@ function estimate(pace, nowMs, deadMs)
     local isPenalty = not isAlike and not isStated and deadMs > math.max(PENALTY_MS, PENALTY_MOMENTS * activeMs)
     local isWindow = isAlike or not isStated and not isPenalty and deadMs > leastGapMs
     if deadMs > 0 then
-        local isFree = phase == "fixed" or isStated and isWindow
-        pace.deadMs = isFree and 0 or math.max(deadMs, isStated and 0 or pace.deadMs / 2)
+        pace.deadMs = isStated and isWindow and 0 or math.max(deadMs, isStated and 0 or pace.deadMs / 2)
     end
-    if phase == "fixed" then
-        return
-    end
-    if phase == "published" then
+    if phase == "published" or phase == "given" then
         pace.ratePerMs = pace.ratePerMs * 0.98
         if pace.ratePerMs < pace.limitPerMs * 0.85 then
             pace.phase = "cruising"
@@ -522,16 +515,12 @@ local CAP_CALLS = 300
 TRIAL_CALLS = 50
 FAR = 1.3
 SERVED = 8
+local KEPT_ELSEWHERE = 1.05
 local function phaseOf(____bindingPattern0)
     local limitPerMs
     local isPublished
-    local isFixed
-    isFixed = ____bindingPattern0.isFixed
     isPublished = ____bindingPattern0.isPublished
     limitPerMs = ____bindingPattern0.limitPerMs
-    if isFixed then
-        return "fixed"
-    end
     if limitPerMs == 0 then
         return "starting"
     end
@@ -679,6 +668,16 @@ function ____exports.ended(pace, sentAtMs)
         pace.testMs = 0
     end
 end
+function ____exports.give(pace, givenPerMs)
+    if pace.phase ~= "given" and pace.limitPerMs > givenPerMs then
+        return
+    end
+    pace.phase = "given"
+    pace.limitPerMs = givenPerMs * KEPT_ELSEWHERE
+    pace.ratePerMs = pace.limitPerMs
+    pace.windowCalls = 0
+    pace.climbToPerMs = 0
+end
 function ____exports.refused(pace, call, nowMs, how)
     if how == nil then
         how = "refused"
@@ -709,7 +708,7 @@ function ____exports.refused(pace, call, nowMs, how)
     local isAgain = pace.state ~= "flowing"
     if not isAgain then
         local isSure = pace.phase == "cruising" and pace.riseCalls > UNSURE_CALLS
-        local mayBeChance = not isSure and pace.phase ~= "published"
+        local mayBeChance = not isSure and pace.phase == "cruising" or pace.phase == "starting"
         pace.undo = mayBeChance and createUndo(pace, sentAtMs) or nil
         pace.refusedMs = nowMs
         if how == "refused" then
@@ -722,7 +721,7 @@ function ____exports.refused(pace, call, nowMs, how)
     pace.isFailing = how ~= "refused"
     pace.isAway = how == "away" or how == "failing" and lastedMs > OUTAGE_MS
     pace.isStated = statedMs > 0
-    local isLearning = pace.phase == "cruising" or pace.phase == "published"
+    local isLearning = pace.phase ~= "starting"
     local isNew = not isAgain and not pace.isFailing and isLearning
     if not isAgain and not pace.isFailing and pace.climbToPerMs > 0 then
         return endClimb(pace, nowMs, statedMs)
@@ -740,8 +739,7 @@ function ____exports.refused(pace, call, nowMs, how)
         pace.shutUntilMs = nowMs + math.min(pace.latencyMs, 2 / pace.ratePerMs)
         pace.nextMs = pace.shutUntilMs
     else
-        local firstMs = pace.phase == "fixed" and 10 * FIRST_PAUSE_MS or FIRST_PAUSE_MS
-        local leastMs = pace.isAway and FIRST_AWAY_MS or math.max(firstMs, pace.deadMs / DEAD_PARTS)
+        local leastMs = pace.isAway and FIRST_AWAY_MS or math.max(FIRST_PAUSE_MS, pace.deadMs / DEAD_PARTS)
         local pauseMs = math.min(
             LONGEST_PAUSE_MS,
             math.max(leastMs, lastedMs / 3)
@@ -812,11 +810,10 @@ function ____exports.nextStartMs(pace, nowMs, inFlight)
     if isFull then
         return math.huge
     end
-    local isPaced = state ~= "testing" and phase ~= "fixed"
     return math.max(
         nowMs,
         shutUntilMs,
-        isPaced and slotMs(pace, nowMs) or 0
+        state == "testing" and 0 or slotMs(pace, nowMs)
     )
 end
 function ____exports.start(pace, atMs)
@@ -910,6 +907,7 @@ local ____pace_2Ets = require("worker.pace")
 local accepted = ____pace_2Ets.accepted
 local createPace = ____pace_2Ets.createPace
 local ended = ____pace_2Ets.ended
+local give = ____pace_2Ets.give
 local refused = ____pace_2Ets.refused
 local ____pace_2Dstarts_2Ets = require("worker.pace-starts")
 local nextStartMs = ____pace_2Dstarts_2Ets.nextStartMs
@@ -920,15 +918,14 @@ local createFixedRate = ____rate_2Ets.createFixedRate
 local nextFixedStartMs = ____rate_2Ets.nextFixedStartMs
 function adopt(kept, said, clockMs)
     local pace = createSharedPace(clockMs, said)
-    local state = {
-        pace = pace,
+    local nobody = {
+        isHeld = false,
         workers = {},
         found = "",
         testBy = "",
-        slowBy = "",
-        nowMs = 0,
-        aheadMs = 0
+        slowBy = ""
     }
+    local state = __TS__ObjectAssign({pace = pace}, nobody, {nowMs = 0, aheadMs = 0})
     if not kept then
         return state
     end
@@ -944,7 +941,7 @@ function createSharedPace(nowMs, ____bindingPattern0)
     local startRate
     startRate = ____bindingPattern0.startRate
     local limitPerMs = startRate and startRate.count / startRate.perMs or 0
-    return createPace(nowMs, {limitPerMs = limitPerMs, cap = 0, isFixed = false})
+    return createPace(nowMs, {limitPerMs = limitPerMs, cap = 0})
 end
 function passTime(state, clockMs)
     if state.nowMs - (clockMs + state.aheadMs) > 1 then
@@ -996,14 +993,18 @@ function keepRate(state, said)
     local ____state_2 = state
     local pace = ____state_2.pace
     local fixed = ____state_2.fixed
+    state.isHeld = rate ~= nil
     if not rate then
-        if pace.phase == "fixed" then
+        if pace.phase == "given" then
             state.pace = createSharedPace(state.nowMs, said)
         end
         return
     end
-    pace.phase = "fixed"
-    if fixed and fixed.rate.count == rate.count and fixed.rate.perMs == rate.perMs then
+    local isNews = (fixed and fixed.rate.count) ~= rate.count or fixed.rate.perMs ~= rate.perMs
+    if isNews or pace.phase == "starting" then
+        give(pace, rate.count / rate.perMs)
+    end
+    if not isNews then
         return
     end
     state.fixed = createFixedRate(rate)
@@ -1012,10 +1013,10 @@ function keepRate(state, said)
     end
 end
 function hear(visit, event)
-    local ____visit_3 = visit
-    local state = ____visit_3.state
-    local ____state_4 = state
-    local pace = ____state_4.pace
+    local ____visit_5 = visit
+    local state = ____visit_5.state
+    local ____state_6 = state
+    local pace = ____state_6.pace
     local atMs = math.min(event.atMs, state.nowMs)
     if event.how == "slow" or event.how == "climb" or event.how == "resume" then
         if mayChange(visit) then
@@ -1033,8 +1034,8 @@ function change(____bindingPattern0, event, atMs)
     local state
     state = ____bindingPattern0.state
     mine = ____bindingPattern0.mine
-    local ____state_5 = state
-    local pace = ____state_5.pace
+    local ____state_7 = state
+    local pace = ____state_7.pace
     if event.how == "resume" then
         return resume(pace, atMs)
     end
@@ -1047,14 +1048,14 @@ function change(____bindingPattern0, event, atMs)
     end
 end
 function hearCall(visit, call, atMs)
-    local ____visit_6 = visit
-    local state = ____visit_6.state
-    local mine = ____visit_6.mine
-    local ____state_7 = state
-    local pace = ____state_7.pace
-    local ____call_8 = call
-    local how = ____call_8.how
-    local sentAtMs = ____call_8.sentAtMs
+    local ____visit_8 = visit
+    local state = ____visit_8.state
+    local mine = ____visit_8.mine
+    local ____state_9 = state
+    local pace = ____state_9.pace
+    local ____call_10 = call
+    local how = ____call_10.how
+    local sentAtMs = ____call_10.sentAtMs
     call.inFlight = call.inFlight + visit.busyElsewhere
     if how == "none" then
         return ended(pace, sentAtMs)
@@ -1140,10 +1141,10 @@ function isInTheWay(____bindingPattern0)
     )
 end
 function missLost(state)
-    local ____state_9 = state
-    local pace = ____state_9.pace
-    local workers = ____state_9.workers
-    local nowMs = ____state_9.nowMs
+    local ____state_11 = state
+    local pace = ____state_11.pace
+    local workers = ____state_11.workers
+    local nowMs = ____state_11.nowMs
     local tester = __TS__ArrayFind(
         workers,
         function(____, ____bindingPattern0)
@@ -1170,23 +1171,23 @@ function missLost(state)
     climb(pace, 0, nowMs)
 end
 function handOut(visit, said)
-    local ____visit_10 = visit
-    local state = ____visit_10.state
-    local mine = ____visit_10.mine
-    local busyElsewhere = ____visit_10.busyElsewhere
-    local ____state_11 = state
-    local pace = ____state_11.pace
-    local nowMs = ____state_11.nowMs
+    local ____visit_12 = visit
+    local state = ____visit_12.state
+    local mine = ____visit_12.mine
+    local busyElsewhere = ____visit_12.busyElsewhere
+    local ____state_13 = state
+    local pace = ____state_13.pace
+    local nowMs = ____state_13.nowMs
     local fromMs = nowMs + said.leadMs
     local untilMs = fromMs + said.spanMs
     local sick = isSick(visit)
-    local ____temp_12
-    if pace.phase == "fixed" then
-        ____temp_12 = state.fixed
+    local ____state_isHeld_14
+    if state.isHeld then
+        ____state_isHeld_14 = state.fixed
     else
-        ____temp_12 = nil
+        ____state_isHeld_14 = nil
     end
-    local fixed = ____temp_12
+    local fixed = ____state_isHeld_14
     local startsMs = {}
     local nextMs = fromMs
     while #startsMs < said.want do

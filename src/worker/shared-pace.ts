@@ -4,6 +4,7 @@ import {
   accepted,
   createPace,
   ended,
+  give,
   type Pace,
   type PacedCall,
   type Refusal,
@@ -46,6 +47,8 @@ export interface SharedState {
   pace: Pace;
   /** The slowest rate that is stated, or was when one was. */
   fixed?: FixedRate | undefined;
+  /** Whether somebody states it now. */
+  isHeld: boolean;
   workers: Participant[];
   /** A domain that one of them found of late; empty for none. */
   found: string;
@@ -137,7 +140,8 @@ const LEAST_POLL_MS = 50;
 /** What another version kept may lack members. */
 function adopt(kept: SharedState | undefined, said: Said, clockMs: number): SharedState {
   const pace = createSharedPace(clockMs, said);
-  const state = { pace, workers: [], found: '', testBy: '', slowBy: '', nowMs: 0, aheadMs: 0 };
+  const nobody = { isHeld: false, workers: [], found: '', testBy: '', slowBy: '' };
+  const state = { pace, ...nobody, nowMs: 0, aheadMs: 0 };
   if (!kept) return state;
   const { ratePerMs } = kept.pace; // throws where there is none: then all is found out anew
   return Object.assign(state, kept, { pace: Object.assign(pace, kept.pace, { ratePerMs }) });
@@ -145,7 +149,7 @@ function adopt(kept: SharedState | undefined, said: Said, clockMs: number): Shar
 
 function createSharedPace(nowMs: number, { startRate }: Said): Pace {
   const limitPerMs = startRate ? startRate.count / startRate.perMs : 0;
-  return createPace(nowMs, { limitPerMs, cap: 0, isFixed: false });
+  return createPace(nowMs, { limitPerMs, cap: 0 });
 }
 
 /** Time that never goes back: after a failover, the clock may. */
@@ -194,14 +198,16 @@ function keepRate(state: SharedState, said: Said): void {
   let rate: Rate | undefined;
   for (const worker of state.workers) rate = slower(rate, worker.rate);
   const { pace, fixed } = state;
+  state.isHeld = rate !== undefined;
   if (!rate) {
     // What was started at the rate still counts when it is stated again: perhaps a run is between
     // two jobs.
-    if (pace.phase === 'fixed') state.pace = createSharedPace(state.nowMs, said);
+    if (pace.phase === 'given') state.pace = createSharedPace(state.nowMs, said);
     return;
   }
-  pace.phase = 'fixed';
-  if (fixed && fixed.rate.count === rate.count && fixed.rate.perMs === rate.perMs) return;
+  const isNews = fixed?.rate.count !== rate.count || fixed.rate.perMs !== rate.perMs;
+  if (isNews || pace.phase === 'starting') give(pace, rate.count / rate.perMs);
+  if (!isNews) return;
   state.fixed = createFixedRate(rate);
   if (fixed) state.fixed.lastSlotMs = fixed.lastSlotMs;
 }
@@ -293,7 +299,7 @@ function handOut(visit: Visit, said: Said): Granted {
   const fromMs = nowMs + said.leadMs;
   const untilMs = fromMs + said.spanMs;
   const sick = isSick(visit);
-  const fixed = pace.phase === 'fixed' ? state.fixed : undefined;
+  const fixed = state.isHeld ? state.fixed : undefined;
   const startsMs: number[] = [];
   let nextMs = fromMs;
   while (startsMs.length < said.want) {

@@ -11,7 +11,7 @@ import * as answer from './meanings.ts';
 function open(options: Partial<DiagnosisOptions> = {}) {
   const stops: StopReason[] = [];
   const did: string[] = [];
-  const pace = { ...createPace(0, { limitPerMs: 0, cap: 0, isFixed: false }), flowPerMs: 1 };
+  const pace = { ...createPace(0, { limitPerMs: 0, cap: 0 }), flowPerMs: 1 };
   const note = (what: string) => (): void => {
     pace.climbToPerMs = what === 'resume' ? 0 : 1;
     pace.ratePerMs = 1;
@@ -289,7 +289,7 @@ describe('at the end of a list', () => {
   });
 
   it('twice the same is no verdict where others, who share the pace, may have seen it bettered', async () => {
-    const pace = createPace(0, { limitPerMs: 0, cap: 0, isFixed: false });
+    const pace = createPace(0, { limitPerMs: 0, cap: 0 });
     const others = { areThere: true, found: undefined };
     const home = { pace, slow: () => {}, climb: () => {}, resume: () => {}, others };
     const { diagnosis, hear, several, became, probed } = open({ home });
@@ -309,7 +309,7 @@ describe('at the end of a list', () => {
     { who: 'nobody else is there', areThere: false, holds: 'believe' },
     { who: 'others share the pace', areThere: true, holds: 'again' },
   ])('a page for the only domain that was asked about here, where $who', async (given) => {
-    const pace = createPace(0, { limitPerMs: 0, cap: 0, isFixed: false });
+    const pace = createPace(0, { limitPerMs: 0, cap: 0 });
     const others = { areThere: given.areThere, found: undefined };
     const home = { pace, slow: () => {}, climb: () => {}, resume: () => {}, others };
     const { diagnosis, hear, became } = open({ home });
@@ -430,7 +430,7 @@ describe('first calls that would stop a worker that shares its pace', () => {
         areThere: true,
         found: undefined,
       };
-      const pace = createPace(0, { limitPerMs: 0, cap: 0, isFixed: false });
+      const pace = createPace(0, { limitPerMs: 0, cap: 0 });
       const home = { pace, slow: () => {}, climb: () => {}, resume: () => {}, others };
       const opened = open({ hasAnswered: undefined, home, nowMs: () => nowMs });
       opened.several(5, answer.forbidden);

@@ -36,10 +36,17 @@ describe('what an earlier run learned', () => {
     { rate: RATE, nextMs: 1_900 },
     { rate: { count: 1, perMs: 2_000 }, nextMs: NOW.now },
     { rate: { count: 2, perMs: 1_000 }, nextMs: NOW.now },
-  ])('of starts counts at the same fixed rate alone: $rate', ({ rate, nextMs }) => {
+  ])('of starts counts at the same given rate alone: $rate', ({ rate, nextMs }) => {
     const fixed = { rate: RATE, lastSlotMs: 10_900, startsMs: [10_900] };
-    const { pace, nextMs: next } = open({ fixed }, rate);
-    expect([pace.phase, next(NOW.now, 1)]).toEqual(['fixed', nextMs]);
+    expect(open({ fixed }, rate).nextMs(NOW.now, 1)).toBe(nextMs);
+  });
+
+  it.each([
+    { found: 'below a given rate counts less than that', limitPerMs: 0.001, holds: 'given' },
+    { found: 'above it is not forgotten for it', limitPerMs: 0.5, holds: 'cruising' },
+  ])('of a limit $found', ({ limitPerMs, holds }) => {
+    const { pace, nextMs } = open({ limitPerMs, statedUntilMs: 0 }, { count: 10, perMs: 1_000 });
+    expect([pace.phase, nextMs(NOW.now, 1)]).toEqual([holds, NOW.now]);
   });
 });
 
@@ -60,7 +67,7 @@ function stage(parts: Partial<GateOptions> = {}) {
     bad: new Set<string>(),
   };
   const told: unknown[] = [];
-  const pace = createPace(0, { limitPerMs: 0, cap: 0, isFixed: false });
+  const pace = createPace(0, { limitPerMs: 0, cap: 0 });
   const stopSwitch = createStopSwitch();
   const keep = (what: string) => (): void => void told.push(what);
   const gate = new Gate({

@@ -9,7 +9,7 @@ it.each([1, 20])(
   (domains) => {
     const kinds = new AnswerKinds();
     const counts = { answers: 0, goods: 0, calls: 0 };
-    const pace = createPace(0, { limitPerMs: 0.1, cap: 0, isFixed: false });
+    const pace = createPace(0, { limitPerMs: 0.1, cap: 0 });
     const climbs: number[] = [];
     const finder = new LimitFinder(kinds, counts, {
       home: { pace, slow: () => {}, climb: (toPerMs) => climbs.push(toPerMs), resume: () => {} },

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { climb, resume, slow } from '../../src/worker/climb.ts';
 import { createOwnPace } from '../../src/worker/own-pace.ts';
-import { accepted, createPace, ended, type Pace, refused } from '../../src/worker/pace.ts';
+import { accepted, createPace, ended, give, type Pace, refused } from '../../src/worker/pace.ts';
 import { learnedOf, readLearned } from '../../src/worker/pace-memory.ts';
 import { nextStartMs, start } from '../../src/worker/pace-starts.ts';
 import { play } from '../simulation/play.ts';
 
-const UNKNOWN = { limitPerMs: 0, cap: 0, isFixed: false };
+const UNKNOWN = { limitPerMs: 0, cap: 0 };
 
 it('what a bucket saves up while a wait is stated is not taken for its rate', async () => {
   const limits = [
@@ -128,19 +128,23 @@ describe('a refusal while calls that were sent after the refused one', () => {
   });
 });
 
-it('at a fixed rate only waits are kept, and what was refused is tried after half a second', () => {
-  const pace = createPace(0, { ...UNKNOWN, limitPerMs: 0.001, isFixed: true });
+it('a given rate is trusted from the first call, and made slower by what it refuses', () => {
+  const pace = createPace(0, UNKNOWN);
+  give(pace, 0.1);
   const call = { latencyMs: 100, inFlight: 1 };
-  for (const atMs of [0, 1, 2]) {
-    expect(nextStartMs(pace, atMs, atMs)).toBe(atMs);
-    start(pace, atMs);
+  const { ratePerMs } = pace;
+  let nowMs = 0;
+  for (let at = 0; at < 200; at += 1) {
+    nowMs = nextStartMs(pace, nowMs, 0);
+    start(pace, nowMs);
+    const one = { ...call, sentAtMs: nowMs };
+    // Each fourth is refused: the limit is lower than what the user says.
+    if (at % 4 === 3) refused(pace, one, nowMs + 1);
+    else accepted(pace, one, nowMs + 1);
+    if (at === 0) expect(pace).toMatchObject({ phase: 'given', ratePerMs });
   }
-  refused(pace, { ...call, sentAtMs: 2 }, 102);
-  expect(nextStartMs(pace, 103, 2)).toBe(602);
-  start(pace, 602);
-  accepted(pace, { ...call, sentAtMs: 602 }, 702);
-  expect(nextStartMs(pace, 703, 9)).toBe(703);
-  expect(pace).toMatchObject({ phase: 'fixed', limitPerMs: 0.001, deadMs: 0 });
+  expect(pace.phase).toBe('cruising');
+  expect(pace.ratePerMs).toBeLessThan(0.085);
 });
 
 it('a test that never ends is given up after five minutes', () => {
@@ -285,9 +289,9 @@ describe('a rate that is taken down to see whether that changes anything', () =>
     },
   );
 
-  it.each(['fixed', 'refused'] as const)('not where it is %s', (how) => {
-    const { pace, call, now } = openKnown(how === 'fixed' ? { phase: how } : {});
-    if (how === 'refused') call(1, how);
+  it('not where it is refused', () => {
+    const { pace, call, now } = openKnown();
+    call(1, 'refused');
     const { ratePerMs } = pace;
     slow(pace, 0.001, now());
     expect(pace).toMatchObject({ ratePerMs, climbToPerMs: 0 });
