@@ -7,6 +7,8 @@ import {
   type Totals,
 } from './answer-kinds.ts';
 import { FirstCalls, stopOf } from './first-calls.ts';
+import { FirstStop } from './first-stop.ts';
+import { Histories, HOPELESS } from './histories.ts';
 import { type Counts, type FinderOptions, LimitFinder } from './limit-finder.ts';
 import { OutageWatch } from './outage-watch.ts';
 import type { Stop } from './stop-switch.ts';
@@ -64,17 +66,12 @@ export interface DiagnosisOptions extends FinderOptions {
 const MOST_REPEATING = 8;
 /** Alike records in a row that are taken for an answer to all. */
 const MANY_ALIKE = 5;
-/** So many domains whose failures no retry bettered show that none will. */
-const NEVER_BETTERED = 5;
-const HOPELESS = 3;
 /** A domain that is refused, some of the time for others, is asked so many times as often. */
 const FURTHER = 2;
 /** One of so many of a kind that is known is asked again: a belief that is wrong does not last. */
 const CHECKED = 50;
 /** One of so many that are found is told to others. */
 const TOLD_OF = 100;
-/** Others who share the pace, and began at the same moment, get so long to find a domain. */
-const GRACE_MS = 3_000;
 /** Calls about a domain that is refused for the rate where nothing else was answered. */
 const MOST_ALONE = 8;
 /** So many refusals for the rate without a good answer ask for a probe. */
@@ -93,6 +90,7 @@ const ENOUGH_UNKNOWN = 5;
  * ```text
  *   answer ──▶ first calls? ──▶ all down? ────▶ its kind is known? ──▶ verdict
  *              first-calls.ts   outage-watch.ts  │ not yet            answer-kinds.ts
+ *              first-stop.ts                     │                    histories.ts
  *                                                ▼
  *                              withheld until another is well, then asked again   withheld.ts
  *                                                │ as good as any new one, and often
@@ -106,28 +104,21 @@ const ENOUGH_UNKNOWN = 5;
 export class Diagnosis {
   readonly #options: DiagnosisOptions;
   readonly #kinds = new AnswerKinds();
-  readonly #outage = new OutageWatch(this.#kinds);
-  readonly #first: FirstCalls;
   readonly #counts: Counts = { answers: 0, goods: 0, calls: 0 };
+  readonly #outage = new OutageWatch(this.#kinds, this.#counts);
+  readonly #first: FirstCalls;
+  readonly #firstStop: FirstStop;
   readonly #limits: LimitFinder;
-  readonly #histories = new WeakMap<Subject, History>();
+  readonly #histories = new Histories(this.#kinds, this.#counts);
   readonly #withheld = new Withheld();
   /** What they got while nobody was well. */
   readonly #blocked = new WeakMap<Subject, AnswerKind>();
-  /** Answers that had come at the latest beginning of a call that was well. */
-  #lastGoodBegan = -1;
   /** The last record, and how many before it were the same. */
   #lastRecord = '';
   #sameRecords = 0;
   #lastBad: Meaning | undefined;
   /** Refusals for the rate since the last good answer. */
   #refusals = 0;
-  /** Answers to calls that began before this are no sign that all is well again. */
-  #suspectedAt = 0;
-  /** What the first calls say, unless a probe is well. */
-  #likelyStop: Stop | undefined;
-  /** The same, until others have had the time to find a domain. */
-  #grace: { readonly why: Stop; readonly untilMs: number } | undefined;
   #isOver = false;
   /** It was stopped since its answers are those of another address. */
   #isMisled = false;
@@ -140,6 +131,8 @@ export class Diagnosis {
       isOver: options.isTrusting,
       isKnown: options.hasAnswered,
     });
+    const { home, nowMs } = options;
+    this.#firstStop = new FirstStop(this.#outage, { home, nowMs, stop: (why) => this.#stop(why) });
     for (const domain of options.foundBefore ?? []) this.#outage.found(domain, '');
   }
 
@@ -151,19 +144,15 @@ export class Diagnosis {
    * Whether one more call may start. At first only a few go ahead; while all is down, probes alone.
    */
   mayStart(inFlight: number): boolean {
-    const isDecisive = this.#state === 'down' || this.#likelyStop !== undefined;
-    if (this.#isInGrace || (isDecisive && this.#outage.isProbeWanted)) return false;
+    const isDecisive = this.#state === 'down' || this.#firstStop.likely !== undefined;
+    if (this.#firstStop.isInGrace || (isDecisive && this.#outage.isProbeWanted)) return false;
     if (this.#withheld.unknown >= MOST_UNKNOWN && inFlight >= FEW) return false;
     return this.#first.mayStart(inFlight);
   }
 
   /** What others have found may have changed, or no time is left for them. */
   hearOthers(): void {
-    if (this.#grace && this.#isInGrace) this.#stopAtFirst(this.#grace.why);
-  }
-
-  get #isInGrace(): boolean {
-    return this.#grace !== undefined && this.#counts.goods === 0;
+    this.#firstStop.hearOthers();
   }
 
   /** A call is sent. */
@@ -174,7 +163,7 @@ export class Diagnosis {
 
   /** Whether a lookup got a bad answer before. */
   wasBad(subject: Subject): boolean {
-    return this.#histories.has(subject);
+    return this.#histories.get(subject) !== undefined;
   }
 
   /** What all calls get at present; undefined while some are well. */
@@ -193,7 +182,7 @@ export class Diagnosis {
     const { kind } = meaning;
     if (kind === 'redirect') {
       // What its lookup gets there comes ahead of new ones.
-      this.#historyOf(subject, this.#kinds.of(meaning));
+      this.#histories.of(subject, this.#kinds.of(meaning));
       this.#first.redirected();
       return BELIEVED;
     }
@@ -240,7 +229,7 @@ export class Diagnosis {
     if (!this.#first.isOver && !this.#options.hasAnswered) {
       const isNew = this.#first.found(meaning, call);
       if (isNew === false) {
-        const history = this.#historyOf(subject, this.#kinds.of(meaning, call.totals));
+        const history = this.#histories.of(subject, this.#kinds.of(meaning, call.totals));
         return { signal: 'good', verdict: this.#withhold(meaning, subject, history) };
       }
       if (isNew !== true) {
@@ -261,11 +250,11 @@ export class Diagnosis {
     const { answersBefore } = call;
     const history = this.#histories.get(subject);
     const isFresh = !history?.bad;
-    if (history && !isFresh) this.#bettered(history);
+    if (history && !isFresh) this.#histories.bettered(history);
     const blocked = this.#blocked.get(subject);
     if (blocked) blocked.unblocked += 1;
     this.#countGood(answersBefore);
-    this.#histories.delete(subject);
+    this.#histories.forget(subject);
     this.#tried(undefined, isFresh, call);
     this.#well(answersBefore);
     return GOOD;
@@ -274,21 +263,14 @@ export class Diagnosis {
   #countGood(answersBefore: number): void {
     this.#counts.goods += 1;
     this.#first.isOver = true;
-    this.#likelyStop = undefined;
+    this.#firstStop.clear();
     this.#refusals = 0;
-    this.#lastGoodBegan = Math.max(this.#lastGoodBegan, answersBefore);
-  }
-
-  #bettered(history: History): void {
-    endRepeat(history);
-    if (this.#lastGoodBegan < history.answeredAt) return;
-    this.#kinds.wellAfter(history.kind, history.alike);
-    this.#kinds.repeated(history.kind, false, history.share);
+    this.#histories.noteGood(answersBefore);
   }
 
   /** A domain is well: what was answered before its call began can be told from it. */
   #well(answersBefore: number): void {
-    if (this.#state !== 'well' && answersBefore < this.#suspectedAt) return;
+    if (this.#outage.isDoubted(answersBefore)) return;
     if (this.#state === 'down') return this.#recover();
     this.#lastBad = undefined;
     if (this.#withheld.length === 0) this.#outage.idleProbes = 0;
@@ -303,16 +285,10 @@ export class Diagnosis {
     this.#outage.clear();
     if (main) this.#limits.noteBlock(main);
     this.#withheld.release((one) => {
-      this.#forget(one);
+      this.#histories.forget(one.subject);
       this.#blocked.set(one.subject, one.history.kind);
       return one.meaning.kind === 'found' && one.history.kind !== main ? 'believe' : 'again';
     });
-  }
-
-  /** What a lookup got is no sign of anything. */
-  #forget({ subject, history }: WithheldAnswer): void {
-    endRepeat(history);
-    this.#histories.delete(subject);
   }
 
   /** Of each kind that is not known yet one more is asked again; what is known gets its verdict. */
@@ -331,18 +307,12 @@ export class Diagnosis {
     const chosen = new Set([...next.values()].filter(mayRepeat));
     if (chosen.size === 0 || !mayAskAgain) return;
     this.#withheld.release(({ history }) =>
-      chosen.has(history) ? this.#repeat(history) : undefined,
+      chosen.has(history) ? this.#histories.repeat(history) : undefined,
     );
   }
 
   #aboutOf({ kind, share }: History): About {
     return this.#kinds.aboutOf(kind, share);
-  }
-
-  #repeat(history: History): Verdict {
-    history.isRepeat = true;
-    history.kind.repeating += 1;
-    return 'again';
   }
 
   /** What becomes of an answer whose kind is known; undefined while it is not. */
@@ -355,7 +325,7 @@ export class Diagnosis {
       case 'own':
         if (kind.isPlain || history.bad > 1) return 'believe';
         this.#kinds.noteOwn(kind);
-        return isChecked(kind.own) ? this.#repeat(history) : 'believe';
+        return isChecked(kind.own) ? this.#histories.repeat(history) : 'believe';
       case 'chance':
         if (this.#kinds.isOfDomain(kind, history.same)) return 'believe';
         return FAILS.has(meaning.kind) ? 'soon' : 'again';
@@ -368,29 +338,16 @@ export class Diagnosis {
 
   // ---- bad answers ----
 
-  #historyOf(subject: Subject, kind: AnswerKind): History {
-    const known = this.#histories.get(subject);
-    if (known) return known;
-    const none = { kind, bad: 0, same: 0, alike: 0, share: 0, answeredAt: 0 };
-    const before = subject.partOf && this.#histories.get(subject.partOf);
-    const history = { ...none, ...before, isRepeat: false };
-    this.#histories.set(subject, history);
-    return history;
-  }
-
   #bad(meaning: Meaning, subject: Subject, call: Call): Weighed {
     // What came in a reply that was served is no limit, and comes alone, too.
     const ofPart = this.#kinds.of(meaning, this.#kinds.parts);
     const isPart = this.#histories.get(subject)?.kind === ofPart;
     const kind = isPart ? ofPart : this.#kinds.of(meaning, call.totals);
-    const history = this.#historyOf(subject, kind);
+    const history = this.#histories.of(subject, kind);
     const isFresh = history.bad === 0;
     const isLimit = kind.about === 'limit';
-    const isAlone = !isFresh && this.#lastGoodBegan < history.answeredAt;
-    if (!isFresh) this.#noteRepeat(history, kind, subject);
-    history.alike = history.kind === kind ? history.alike + 1 : 1;
-    history.kind = kind;
-    history.bad += 1;
+    const isAlone = this.#histories.isAlone(history);
+    this.#histories.note(history, kind, subject.domain);
     const isFound = this.#tried(kind, isFresh, call);
     if (isFresh) history.share = this.#kinds.share(kind);
     history.answeredAt = this.#counts.answers;
@@ -405,7 +362,7 @@ export class Diagnosis {
     if (isLimit || isFound) return this.#refusedForRate(history, meaning, isAlone);
     const isNews =
       isFresh && !this.#isTrusted(meaning) && !this.#options.wasBadBefore?.(subject.domain);
-    if (isNews && this.#outage.bad(kind, subject.domain)) this.#suspectedAt = this.#counts.answers;
+    if (isNews) this.#outage.bad(kind, subject.domain);
     if (this.#state === 'suspected') return withheld('none');
     this.#limits.suspect(kind, meaning.retryAfterMs !== undefined);
     // It comes again, and nobody was well in between: too few may be left to show what it is about.
@@ -436,30 +393,6 @@ export class Diagnosis {
     return { signal, verdict: this.#withhold(meaning, subject, history) };
   }
 
-  /** A domain got a bad answer again. It counts where another was well in between. */
-  #noteRepeat(history: History, kind: AnswerKind, { domain }: Subject): void {
-    endRepeat(history);
-    if (this.#lastGoodBegan < history.answeredAt) return;
-    if (kind !== history.kind) {
-      const { before } = history;
-      history.before = { kind: history.kind, same: history.same };
-      history.same = before?.kind === kind ? before.same : 0;
-      // What is its own comes whenever nothing is in the way: what it got before is not.
-      if (kind.about === 'own') this.#kinds.repeated(history.kind, false, history.share);
-      // It may be the same as before that.
-      if (before?.kind !== kind) return;
-    }
-    history.same += 1;
-    this.#kinds.noteSame(kind, domain, history.share);
-    if (history.same === HOPELESS) kind.hopeless += 1;
-    if (kind.countedAt === this.#counts.goods) return;
-    kind.countedAt = this.#counts.goods;
-    this.#kinds.repeated(kind, true, history.share);
-    // Of a limit the same may be said while it is passed.
-    const mayBeOwn = kind.about !== 'limit' || kind.isLimitByName;
-    if (mayBeOwn && kind.bettered === 0 && kind.hopeless >= NEVER_BETTERED) kind.about = 'own';
-  }
-
   /** Refusals are no sign of an outage, however many come. */
   #isTrusted({ kind }: Meaning): boolean {
     return this.#options.isTrusting === true && !FAILS.has(kind);
@@ -470,40 +403,12 @@ export class Diagnosis {
     const why = this.#options.wasBadBefore?.(subject.domain)
       ? undefined
       : this.#first.bad(history.kind, meaning, subject.domain, call);
-    if (typeof why === 'object') this.#stopAtFirst(why);
+    if (typeof why === 'object') this.#firstStop.suggest(why);
     if (this.#isOver) return { signal: 'none', verdict: 'drop' };
     const isDown = why === 'down' || this.#state === 'down';
-    if (isDown) {
-      this.#outage.goDown();
-      this.#suspectedAt = this.#counts.answers;
-    }
+    if (isDown) this.#outage.goDown();
     const signal = isDown ? 'failing' : isOut(meaning) ? 'out' : 'none';
     return { signal, verdict: this.#withhold(meaning, subject, history) };
-  }
-
-  /**
-   * Stops for what the first calls got, unless a domain tells better that earlier runs have found,
-   * or others who share the pace, who may have begun at the same moment.
-   */
-  #stopAtFirst(why: Stop): void {
-    if (this.#likelyStop) return;
-    if (this.#hearFound().suspect()) {
-      this.#likelyStop = why;
-      this.#grace = undefined;
-      this.#suspectedAt = this.#counts.answers;
-      return;
-    }
-    const nowMs = this.#options.nowMs();
-    const isOver = this.#grace !== undefined && nowMs >= this.#grace.untilMs;
-    if (!this.#options.home.others?.areThere || isOver) this.#stop(why);
-    else this.#grace ??= { why, untilMs: nowMs + GRACE_MS };
-  }
-
-  /** What others found of late may be asked about, too. */
-  #hearFound(): OutageWatch {
-    const found = this.#options.home.others?.found;
-    if (found !== undefined) this.#outage.found(found, '');
-    return this.#outage;
   }
 
   #refusedForRate(history: History, meaning: Meaning, isAlone: boolean): Weighed {
@@ -579,7 +484,7 @@ export class Diagnosis {
     this.#outage.clear();
     this.#withheld.release((one) => {
       if (!FAILS.has(one.meaning.kind)) return undefined;
-      this.#forget(one);
+      this.#histories.forget(one.subject);
       return 'again';
     });
   }
@@ -594,20 +499,19 @@ export class Diagnosis {
     }
     this.#kinds.probeFailed(kind);
     if (!this.#outage.probeFailed(kind)) return 'none';
-    const stop = this.#likelyStop;
+    const stop = this.#firstStop.likely;
     // An address that was right before is right: something else answers there for a while.
     if (stop && stop.reason !== 'misdirected' && !FAILS.has(meaning.kind)) {
       this.#stop(stop);
       return 'none';
     }
-    this.#likelyStop = undefined;
-    this.#suspectedAt = this.#counts.answers;
+    this.#firstStop.clear();
     return 'failing';
   }
 
   /** The probe cannot be made: no call is left to pay for it. */
   giveUpProbe(): void {
-    if (this.#likelyStop) this.#stop(this.#likelyStop);
+    if (this.#firstStop.likely) this.#stop(this.#firstStop.likely);
     this.#outage.giveUpProbe();
   }
 
@@ -633,9 +537,10 @@ export class Diagnosis {
     // What those get tells more.
     if (inFlight > 0 && (this.#counts.goods === 0 || this.#state === 'down')) return;
     if (this.#counts.goods === 0) this.#endFirstCalls();
-    if (this.#isOver || this.#outage.isProbeWanted || this.#isInGrace) return;
+    if (this.#isOver || this.#outage.isProbeWanted || this.#firstStop.isInGrace) return;
     if (this.#state === 'down') return this.askAgain();
-    if (this.#isProbeOfUse() && this.#hearFound().askProbeWhileIdle()) return;
+    this.#firstStop.hearFound();
+    if (this.#isProbeOfUse() && this.#outage.askProbeWhileIdle()) return;
     this.#withheld.release((one) => {
       const { kind, alike } = one.history;
       if (FAILS.has(one.meaning.kind)) return this.#knownVerdict(one) ?? 'retry';
@@ -646,7 +551,7 @@ export class Diagnosis {
       const isOften = kind.bettered > 0 || areOthers;
       const enough = isOften ? HOPELESS : 1;
       const known = this.#knownVerdict(one);
-      if (known || alike <= enough) return known ?? this.#repeat(one.history);
+      if (known || alike <= enough) return known ?? this.#histories.repeat(one.history);
       // Where domains that are well got it of late, too, it may be gone after a pause.
       return this.#kinds.isOfProbes(kind) ? 'retry' : 'believe';
     });
@@ -671,17 +576,18 @@ export class Diagnosis {
   #endFirstCalls(): void {
     if (this.#first.hasRecord) {
       this.#first.isOver = true;
+      this.#firstStop.clear();
       this.#counts.goods += 1;
       return;
     }
     const why = this.#options.isTrusting ? undefined : this.#first.stopOfFew();
-    if (why && this.#state !== 'down') this.#stopAtFirst(why);
+    if (why && this.#state !== 'down') this.#firstStop.suggest(why);
   }
 
   /** Calls fail here alone: what is withheld is left to others. */
   leave(): void {
     this.#withheld.release((one) => {
-      this.#forget(one);
+      this.#histories.forget(one.subject);
       return 'drop';
     });
   }
@@ -712,11 +618,6 @@ export class Diagnosis {
     this.#options.onStop(why);
     this.end();
   }
-}
-
-function endRepeat(history: History): void {
-  if (history.isRepeat) history.kind.repeating -= 1;
-  history.isRepeat = false;
 }
 
 /** One domain after the other; none a second time while others were not asked again once. */

@@ -1,4 +1,5 @@
 import type { AnswerKind, AnswerKinds } from './answer-kinds.ts';
+import type { Counts } from './limit-finder.ts';
 
 /**
  * Whether all calls go wrong: a streak of bad answers that chance does not explain asks for a probe
@@ -29,27 +30,36 @@ export class OutageWatch {
   #next = 0;
   #failedProbes = 0;
   #ofProbe: AnswerKind | undefined;
+  readonly #answers: Readonly<Pick<Counts, 'answers'>>;
+  /** Answers that had come when all was doubted, or down, for the last time. */
+  #since = 0;
 
-  constructor(kinds: AnswerKinds) {
+  constructor(kinds: AnswerKinds, answers: Readonly<Pick<Counts, 'answers'>>) {
     this.#kinds = kinds;
+    this.#answers = answers;
   }
 
-  /** Notes a domain that got a bad answer. Returns whether that makes the streak unlikely. */
-  bad(kind: AnswerKind, domain: string): boolean {
-    if (this.#domains.has(domain)) return false;
+  /** Whether a good answer to a call that began then is no sign that all is well again. */
+  isDoubted(answersBefore: number): boolean {
+    return this.state !== 'well' && answersBefore < this.#since;
+  }
+
+  /** Notes a domain that got a bad answer, which may make the streak unlikely. */
+  bad(kind: AnswerKind, domain: string): void {
+    if (this.#domains.has(domain)) return;
     this.#domains.add(domain);
     this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + 1);
     this.#surprise -= Math.log(this.#kinds.usual());
     const isLong = this.#domains.size >= LEAST;
-    if (this.state !== 'well' || !isLong || this.#surprise < UNLIKELY) return false;
-    if (!this.suspect()) this.state = 'down';
-    return true;
+    if (this.state !== 'well' || !isLong || this.#surprise < UNLIKELY) return;
+    if (!this.suspect()) this.#fall();
   }
 
   /** Asks for the probes that tell, if any can be made. Returns whether they can. */
   suspect(): boolean {
     if (!this.askProbe()) return false;
     this.state = 'suspected';
+    this.#since = this.#answers.answers;
     this.#failedProbes = 0;
     return true;
   }
@@ -89,8 +99,13 @@ export class OutageWatch {
   }
 
   goDown(): void {
-    this.state = 'down';
+    this.#fall();
     this.askProbe();
+  }
+
+  #fall(): void {
+    this.state = 'down';
+    this.#since = this.#answers.answers;
   }
 
   // ---- probes ----
@@ -139,7 +154,7 @@ export class OutageWatch {
     if (this.state === 'well') this.idleProbes += 1;
     this.#failedProbes += 1;
     if (this.state === 'down' || this.#failedProbes < PROBES) return false;
-    this.state = 'down';
+    this.#fall();
     return true;
   }
 

@@ -8,7 +8,7 @@ const MEANINGS = { 403: forbidden(), 500: broken(), 503: away() };
 /** What watches after a hundred good answers, among which some were bad. */
 function open(usual: Partial<Record<keyof typeof MEANINGS, number>> = {}) {
   const kinds = new AnswerKinds();
-  const watch = new OutageWatch(kinds);
+  const watch = new OutageWatch(kinds, { answers: 0 });
   watch.found('found.example', '{}');
   let domains = 0;
   const kindOf = (status: keyof typeof MEANINGS) => kinds.of(MEANINGS[status]);
@@ -16,8 +16,10 @@ function open(usual: Partial<Record<keyof typeof MEANINGS, number>> = {}) {
     return [kindOf(Number(status) as keyof typeof MEANINGS), count] as const;
   });
   kinds.noteUsual(100, new Map(counts));
-  const bad = (status: keyof typeof MEANINGS, domain = `${(domains += 1)}.example`): boolean =>
+  const bad = (status: keyof typeof MEANINGS, domain = `${(domains += 1)}.example`): boolean => {
     watch.bad(kindOf(status), domain);
+    return watch.state !== 'well';
+  };
   /** How many more domains make it unlikely, of 100. */
   const length = (status: keyof typeof MEANINGS): number | undefined =>
     Array.from({ length: 100 }, (_, at) => at + 1).find(() => bad(status));
@@ -79,7 +81,7 @@ it('what came while all was down is not what usually comes', () => {
 });
 
 it('asks about one domain after the other, however often others tell of the same', () => {
-  const watch = new OutageWatch(new AnswerKinds());
+  const watch = new OutageWatch(new AnswerKinds(), { answers: 0 });
   for (const domain of ['one.example', 'two.example']) watch.found(domain, '');
   for (let time = 0; time < 20; time += 1) watch.found('two.example', '');
   const asked = [1, 2, 3, 4].map(() => {
