@@ -72,6 +72,8 @@ export function openStack(world: World, options: StackOptions): Stack {
       transport,
     }),
     home,
+    // A run knows whether an earlier one was answered; a worker of a queue does not.
+    diagnosis: options.home ? {} : { hasAnswered: learned !== undefined },
     clock,
     today,
     random,
