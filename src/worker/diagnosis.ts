@@ -564,11 +564,10 @@ export class Diagnosis {
   #isProbeOfUse(): boolean {
     if (this.#options.isTrusting) return false;
     if (this.#withheld.unknown >= ENOUGH_UNKNOWN) return true;
-    const isFirst = this.#outage.idleProbes === 0;
-    return this.#withheld.some(({ meaning, history: { kind, alike, bad } }) => {
+    return this.#withheld.some(({ meaning, history }) => {
+      const { kind, alike, bad } = history;
       if (isUncertain(meaning, kind)) return bad > 1;
-      const isOfAll = meaning.kind === 'refused' || meaning.kind === 'not_found';
-      return isFirst && isOfAll && kind.about === 'unknown' && alike > 1;
+      return kind.about === 'unknown' && alike > 1 && this.#histories.isAlone(history);
     });
   }
 
