@@ -152,7 +152,8 @@ export class OutageWatch {
   probeFailed(kind: AnswerKind): boolean {
     this.#ofProbe = kind;
     if (this.state === 'well') this.idleProbes += 1;
-    this.#failedProbes += 1;
+    // What some get by chance, whoever they are, tells less.
+    this.#failedProbes += kind.about === 'chance' ? BY_CHANCE : 1;
     if (this.state === 'down' || this.#failedProbes < PROBES) return false;
     this.#fall();
     return true;
@@ -175,5 +176,6 @@ const LEAST = 5;
 /** One to a million. */
 const UNLIKELY = Math.log(1e6);
 const PROBES = 2;
+const BY_CHANCE = 0.5;
 const MOST_FOUND = 8;
 const MOST_IDLE = 12;

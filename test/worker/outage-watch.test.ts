@@ -61,6 +61,13 @@ describe('a row that is suspected', () => {
     expect(watch.main).toBeUndefined();
   });
 
+  it('is down when four have failed by what comes by chance', () => {
+    const { watch, kindOf } = suspected();
+    kindOf(403).about = 'chance';
+    const failed = () => watch.probeFailed(kindOf(403));
+    expect([failed(), failed(), failed(), failed()]).toEqual([false, false, false, true]);
+  });
+
   it.each(['good', 'probeGood', 'clear'] as const)(
     'is over with %s, and a new one begins',
     (end) => {
