@@ -136,7 +136,6 @@ const NEARLY_ALL = 0.9;
 const ALWAYS = 0.97;
 /** How unlikely by chance the refusals of one domain have to be until they are its own. */
 const UNLIKELY = 0.003;
-const UNLIKELY_AT_LAST = 0.05;
 const LEAST_PRIOR = 0.05;
 const SELDOM = 0.02;
 /** And those of several together: each half tells more. */
@@ -366,14 +365,11 @@ export class AnswerKinds {
     return this.#shares(kind)?.chance ?? 0;
   }
 
-  /**
-   * Whether so many refusals of one domain are its own. @param isLast it is not asked again,
-   * whatever they are
-   */
-  isOfDomain(kind: AnswerKind, same: number, isLast = false): boolean {
+  /** Whether so many refusals of one domain are its own. */
+  isOfDomain(kind: AnswerKind, same: number): boolean {
     const shares = this.#shares(kind);
     // Of a limit, what is refused again and again would count as limit itself.
-    const isFresh = kind.about === 'limit' || isLast;
+    const isFresh = kind.about === 'limit';
     const recent = shares?.chance ?? (isFresh ? this.share(kind) : this.#chance(kind));
     // What is left at the end of a list may be nothing else: domains that are well are compared,
     // too.
@@ -383,7 +379,7 @@ export class AnswerKinds {
       1,
       Math.max(LEAST_PRIOR, shares?.own ?? 0, (10 * kind.own + 20) / (kind.totals.tries + 20)),
     );
-    return share ** same < prior * (isLast ? UNLIKELY_AT_LAST : UNLIKELY);
+    return share ** same < prior * UNLIKELY;
   }
 }
 

@@ -66,8 +66,6 @@ export interface DiagnosisOptions extends FinderOptions {
 const MOST_REPEATING = 8;
 /** Alike records in a row that are taken for an answer to all. */
 const MANY_ALIKE = 5;
-/** A domain that is refused, some of the time for others, is asked so many times as often. */
-const FURTHER = 2;
 /** One of so many of a kind that is known is asked again: a belief that is wrong does not last. */
 const CHECKED = 50;
 /** One of so many that are found is told to others. */
@@ -383,11 +381,10 @@ export class Diagnosis {
     }
     if (about === 'chance') {
       const { retries } = this.#options;
-      const isOwn = this.#kinds.isOfDomain(kind, same, bad > FURTHER * retries);
+      const isOwn = this.#kinds.isOfDomain(kind, same);
       if (isOwn) this.#kinds.noteOwn(kind);
       // A domain that is refused so often is hardly well: that it is its own is seen soon.
-      const isFurther = bad > retries && bad <= FURTHER * retries;
-      return { signal, verdict: isOwn ? 'believe' : isFurther ? 'again' : 'soon' };
+      return { signal, verdict: isOwn ? 'believe' : bad > retries ? 'again' : 'soon' };
     }
     if (bad > 1 && this.#kinds.isOfDomain(kind, same)) return { signal, verdict: 'believe' };
     return { signal, verdict: this.#withhold(meaning, subject, history) };
