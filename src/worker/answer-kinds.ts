@@ -78,8 +78,6 @@ export class AnswerKind implements Pick<Finding, 'httpStatus' | 'reason'> {
    * The good answer after which a repeat was counted last: repeats after the same one count once.
    */
   countedAt = -1;
-  /** Lookups that are asking again to find out. */
-  repeating = 0;
   /** Domains of which it turned out to be their own. */
   own = 0;
   /** The share of all tries that has nothing to do with the rate. */

@@ -62,8 +62,6 @@ export interface DiagnosisOptions extends FinderOptions {
   readonly isTrusting?: boolean | undefined;
 }
 
-/** Lookups of a kind that ask again at the same time to find out. */
-const MOST_REPEATING = 8;
 /** Alike records in a row that are taken for an answer to all. */
 const MANY_ALIKE = 5;
 /** One of so many of a kind that is known is asked again: a belief that is wrong does not last. */
@@ -302,10 +300,9 @@ export class Diagnosis {
       if (!verdict && (!first || history.bad <= first.bad)) next.set(history.kind, history);
       return verdict;
     });
-    const chosen = new Set([...next.values()].filter(mayRepeat));
-    if (chosen.size === 0 || !mayAskAgain) return;
+    if (next.size === 0 || !mayAskAgain) return;
     this.#withheld.release(({ history }) =>
-      chosen.has(history) ? this.#histories.repeat(history) : undefined,
+      next.get(history.kind) === history ? 'again' : undefined,
     );
   }
 
@@ -323,7 +320,7 @@ export class Diagnosis {
       case 'own':
         if (kind.isPlain || history.bad > 1) return 'believe';
         this.#kinds.noteOwn(kind);
-        return isChecked(kind.own) ? this.#histories.repeat(history) : 'believe';
+        return isChecked(kind.own) ? 'again' : 'believe';
       case 'chance':
         if (this.#kinds.isOfDomain(kind, history.same)) return 'believe';
         return FAILS.has(meaning.kind) ? 'soon' : 'again';
@@ -548,7 +545,7 @@ export class Diagnosis {
       const isOften = kind.bettered > 0 || areOthers;
       const enough = isOften ? HOPELESS : 1;
       const known = this.#knownVerdict(one);
-      if (known || alike <= enough) return known ?? this.#histories.repeat(one.history);
+      if (known || alike <= enough) return known ?? 'again';
       // Where domains that are well got it of late, too, it may be gone after a pause.
       return this.#kinds.isOfProbes(kind) ? 'retry' : 'believe';
     });
@@ -614,11 +611,6 @@ export class Diagnosis {
     this.#options.onStop(why);
     this.end();
   }
-}
-
-/** One domain after the other; none a second time while others were not asked again once. */
-function mayRepeat({ kind, bad }: History): boolean {
-  return bad === 1 ? kind.repeating < MOST_REPEATING : kind.repeating === 0;
 }
 
 /** Often at first, and one of fifty later. */

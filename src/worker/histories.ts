@@ -28,15 +28,13 @@ export class Histories {
     if (known) return known;
     const none = { kind, bad: 0, same: 0, alike: 0, share: 0, answeredAt: 0 };
     const before = subject.partOf && this.#all.get(subject.partOf);
-    const history = { ...none, ...before, isRepeat: false };
+    const history = { ...none, ...before };
     this.#all.set(subject, history);
     return history;
   }
 
   /** What a lookup got is no sign of anything any more. */
   forget(subject: Subject): void {
-    const history = this.#all.get(subject);
-    if (history) endRepeat(history);
     this.#all.delete(subject);
   }
 
@@ -50,16 +48,8 @@ export class Histories {
     return bad > 0 && this.#lastGoodBegan < answeredAt;
   }
 
-  /** Asks again to find out. */
-  repeat(history: History): 'again' {
-    history.isRepeat = true;
-    history.kind.repeating += 1;
-    return 'again';
-  }
-
   /** A domain that had bad answers is well. */
   bettered(history: History): void {
-    endRepeat(history);
     if (this.isAlone(history)) return;
     this.#kinds.wellAfter(history.kind, history.alike);
     this.#kinds.repeated(history.kind, false, history.share);
@@ -74,7 +64,6 @@ export class Histories {
   }
 
   #cameAgain(history: History, kind: AnswerKind, domain: string): void {
-    endRepeat(history);
     if (this.isAlone(history)) return;
     if (kind !== history.kind) {
       const { before } = history;
@@ -100,8 +89,3 @@ export class Histories {
 /** So often the same is enough, and so many domains whose failures no retry bettered. */
 export const HOPELESS = 3;
 const NEVER_BETTERED = 5;
-
-function endRepeat(history: History): void {
-  if (history.isRepeat) history.kind.repeating -= 1;
-  history.isRepeat = false;
-}

@@ -82,8 +82,6 @@ export interface History {
   share: number;
   /** Answers that had come with the last one. */
   answeredAt: number;
-  /** Whether it is asking again to find out. */
-  isRepeat: boolean;
 }
 
 export interface WithheldAnswer {
