@@ -50,10 +50,13 @@ const MOST_BYTES = 1_000_000;
 
 /** By then a run has read what was sent to it. */
 const UNREAD_MS = 5_000;
+/** A worker keeps no more than this for a Redis that may lose it. */
+const MOST_UNREAD_BYTES = 8 * MOST_BYTES;
 
-/** Outcomes of runs. */
+/** A batch of outcomes of runs. */
 interface Written {
   readonly atMs: number;
+  readonly bytes: number;
   readonly streams: readonly (readonly [stream: string, entries: readonly string[]])[];
 }
 
@@ -67,8 +70,9 @@ export class OutcomeWriter {
   #gathered = new Map<AnsweredJob, OutcomeData[]>();
   #bytes = 0;
   #batches = 0;
-  /** What runs may not have read yet. */
-  #written: readonly Written[] = [];
+  /** What runs may not have read yet, the oldest first. */
+  readonly #unread: Written[] = [];
+  #unreadBytes = 0;
   /** The batch that outcomes come into; undefined while there are none. */
   #next: Promise<void> | undefined;
   #last: Promise<void> = Promise.resolve();
@@ -77,6 +81,7 @@ export class OutcomeWriter {
     this.#redis = redis;
     this.#queue = queue;
     this.#write = createScript(redis.client, WRITE);
+    redis.client.once('close', this.#forgetRead).on('ready', this.#sendAgain);
   }
 
   /** Resolves when they are in Redis, however often it refuses. */
@@ -97,17 +102,36 @@ export class OutcomeWriter {
     return this.#last;
   }
 
+  /** Gives up what Redis refuses. */
+  end(): void {
+    this.#over.abort();
+    this.#redis.client.off('close', this.#forgetRead).off('ready', this.#sendAgain);
+  }
+
+  /** Keeps what was written within five seconds, and eight megabytes. */
+  readonly #forgetRead = (): void => {
+    const sinceMs = performance.now() - UNREAD_MS;
+    for (;;) {
+      const [oldest] = this.#unread;
+      if (!oldest || (oldest.atMs > sinceMs && this.#unreadBytes <= MOST_UNREAD_BYTES)) return;
+      this.#unread.shift();
+      this.#unreadBytes -= oldest.bytes;
+    }
+  };
+
   /**
-   * Sends again what no run may have read, to a Redis that is back and may have lost it. To have it
-   * twice changes nothing.
+   * Sends again what runs may not have read when Redis was lost: one that is back may not have it.
+   * To have it twice changes nothing. What was forgotten and is lost is asked again: its run finds
+   * that it is gone.
    */
-  readonly sendAgain = (): void => {
+  readonly #sendAgain = (): void => {
     const { client, insist } = this.#redis;
-    const written = this.#written;
-    if (written.length === 0) return;
+    client.once('close', this.#forgetRead); // not at each attempt to connect
+    const streams = this.#unread.flatMap((written) => written.streams);
+    if (streams.length === 0) return;
     const send = async (): Promise<void> => {
       const sending = client.multi();
-      for (const [stream, entries] of written.flatMap(({ streams }) => streams)) {
+      for (const [stream, entries] of streams) {
         for (const entry of entries) sending.xadd(stream, '*', 'data', entry);
         sending.pexpire(stream, KEPT_MS);
       }
@@ -115,11 +139,6 @@ export class OutcomeWriter {
     };
     insist(send, this.#over.signal).catch(() => {}); // given up
   };
-
-  /** Gives up what Redis refuses. */
-  end(): void {
-    this.#over.abort();
-  }
 
   /** One batch at a time, so that what is left of a job only ever becomes less. */
   async #gather(before: Promise<void>): Promise<void> {
@@ -130,6 +149,7 @@ export class OutcomeWriter {
     const args: (string | number)[] = [];
     const budgets = new Set<WatchedBudget>();
     const streams: [string, readonly string[]][] = [];
+    let bytes = 0;
     for (const [job, outcomes] of this.#gathered) {
       if (job.budget) budgets.add(job.budget);
       const { id, token, data, left } = job;
@@ -140,7 +160,10 @@ export class OutcomeWriter {
       const keptMs = data.run === undefined ? 0 : KEPT_MS;
       const stream = streamKey(data.run ?? this.#queue.name);
       keys.push(key, `${key}:lock`, stream);
-      if (data.run !== undefined) streams.push([stream, entries]);
+      if (data.run !== undefined) {
+        streams.push([stream, entries]);
+        for (const entry of entries) bytes += entry.length;
+      }
       args.push(token, `${token}/${this.#batches}`, rest, keptMs, entries.length, ...entries);
     }
     this.#gathered = new Map();
@@ -149,9 +172,9 @@ export class OutcomeWriter {
     await Promise.all(Array.from(budgets, (budget) => budget.tell()));
     const { insist } = this.#redis;
     await insist(() => this.#write(keys, args), this.#over.signal).catch(() => {}); // given up
-    const atMs = performance.now();
-    const unread = this.#written.filter((old) => atMs - old.atMs < UNREAD_MS);
-    this.#written = [...unread, { atMs, streams }];
+    this.#unread.push({ atMs: performance.now(), bytes, streams });
+    this.#unreadBytes += bytes;
+    this.#forgetRead();
   }
 }
 

@@ -128,7 +128,6 @@ export class JobTaker {
     }));
     this.#worker.on('error', redis.refused);
     this.#connection.on('close', this.#onAway).on('ready', this.#onBack);
-    redis.client.on('ready', this.#writer.sendAgain);
     this.#worker.on('lockRenewalFailed', (ids: string[]) => this.#leave(ids));
     this.#worker.on('failed', (job, error) => {
       if (job) onNotice(`Job ${job.id} failed: ${error.message}.`);
@@ -156,7 +155,6 @@ export class JobTaker {
    */
   async stop(why?: string): Promise<void> {
     this.#isStopping = true;
-    this.#options.redis.client.off('ready', this.#writer.sendAgain);
     this.#connection.off('close', this.#onAway).off('ready', this.#onBack);
     const closing = this.#worker.close().then(() => this.#writer.flush());
     closing.catch(() => {}); // thrown below

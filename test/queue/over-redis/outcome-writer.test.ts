@@ -1,10 +1,11 @@
+import { once } from 'node:events';
 import { Redis } from 'ioredis';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { type LookupsData, toData } from '../../../src/queue/contract.ts';
 import { LOOKUPS_JOB, streamKey } from '../../../src/queue/names.ts';
 import { OutcomeWriter } from '../../../src/queue/outcome-writer.ts';
 import { StreamReader } from '../../../src/queue/read-stream.ts';
-import { found, openStage, QUEUE } from './stage.ts';
+import { found, openStage, QUEUE, type Stage } from './stage.ts';
 
 /** A job that a worker has, with what its writer needs to know of it. */
 async function openJob(data: LookupsData) {
@@ -71,6 +72,37 @@ it('others who asked while it waited get theirs', async () => {
     { ref: 'one', outcomes: [{ domain: 'a.com' }, { domain: 'b.com' }] },
     { ref: 'two', outcomes: [{ domain: 'b.com' }] },
   ]);
+});
+
+/** A Redis that is lost, and back without the run's stream. @returns what comes to that anew */
+async function sentAgain(stage: Stage): Promise<readonly string[]> {
+  const { client } = stage.redis;
+  await client.del(streamKey('crm'));
+  const isBack = once(client, 'ready');
+  if (client instanceof Redis) client.stream.destroy();
+  await isBack;
+  await client.ping(); // behind what is sent again
+  const entries = await stage.entries('crm');
+  return entries.flatMap(({ outcomes }) => outcomes.map(({ domain }) => domain));
+}
+
+it('what a run may not have read is sent again to a Redis that is back, the last eight megabytes of it', async () => {
+  const { stage, answered, writer } = await openJob({ domains: ['rest.com'], run: 'crm' });
+  const json = JSON.stringify('x'.repeat(950_000));
+  for (let at = 0; at < 12; at += 1) {
+    const outcome = { ...found(`d${at}.com`), json };
+    await writer.add(answered, [toData(outcome, outcome.domain)]);
+  }
+  expect(await sentAgain(stage)).toEqual(Array.from({ length: 8 }, (_, at) => `d${at + 4}.com`));
+});
+
+it('what was read long before Redis was lost is not sent again', async () => {
+  const { stage, answered, writer } = await openJob({ domains: ['rest.com'], run: 'crm' });
+  await writer.add(answered, outcomesOf('old.com'));
+  const now = vi.spyOn(performance, 'now');
+  now.mockReturnValue(performance.now() + 6_000);
+  onTestFinished(() => now.mockRestore());
+  expect(await sentAgain(stage)).toEqual([]);
 });
 
 it('a stream is read to its end, and trimmed only when what was read is kept', async () => {
