@@ -16,31 +16,39 @@ export interface AnsweredJob {
   readonly left: readonly string[];
   /** Of the run that it is of, which hears of calls before it hears of their outcomes. */
   readonly budget?: WatchedBudget | undefined;
+  /** The batch in which its last outcomes were written. */
+  batch: string;
+  /** Whether it is to be looked up anew, by others. */
+  isLost: boolean;
 }
 
 /**
- * For each job: KEYS job, lock, stream. ARGV token, batch, rest of the job, how long the stream is
- * kept, or 0, how many entries of the stream there are, and those. A batch that was written and
- * comes again, since its answer was lost, is not written twice. The job itself only changes while
- * it is not another's.
+ * For each job: KEYS job, lock, stream. ARGV token, the batch before or nothing, this batch, rest
+ * of the job, how long the stream is kept, or 0, how many entries of the stream there are, and
+ * those. A batch that was written and comes again, since its answer was lost, is not written twice.
+ * The job itself only changes while it is not another's, and Redis knows of the batch before.
+ * Returns the jobs of which it does not: as another master it may have lost their outcomes.
  */
 const WRITE = `
-local at = 1
+local at, lost = 1, {}
 for i = 0, #KEYS / 3 - 1 do
   local job, lock, stream = KEYS[3 * i + 1], KEYS[3 * i + 2], KEYS[3 * i + 3]
-  local token, batch, rest, kept, count = unpack(ARGV, at, at + 4)
+  local token, before, batch, rest, kept, count = unpack(ARGV, at, at + 5)
   local holder = redis.call('GET', lock)
   local isOurs = (not holder or holder == token) and redis.call('EXISTS', job) == 1
-  local isAgain = isOurs and redis.call('HGET', job, 'batch') == batch
-  if not isAgain then
-    for entry = at + 5, at + 4 + count do
+  local known = isOurs and redis.call('HGET', job, 'batch')
+  local isLost = isOurs and before ~= '' and known ~= before and known ~= batch
+  if isLost then table.insert(lost, i + 1) end
+  if not isOurs or known ~= batch then
+    for entry = at + 6, at + 5 + count do
       redis.call('XADD', stream, '*', 'data', ARGV[entry])
     end
     if kept ~= '0' then redis.call('PEXPIRE', stream, kept) end
-    if isOurs then redis.call('HSET', job, 'data', rest, 'batch', batch) end
+    if isOurs and not isLost then redis.call('HSET', job, 'data', rest, 'batch', batch) end
   end
-  at = at + 5 + count
+  at = at + 6 + count
 end
+return lost
 `;
 
 /** Longer, and more outcomes are lost with a worker; shorter, and each costs more. */
@@ -150,7 +158,8 @@ export class OutcomeWriter {
     const budgets = new Set<WatchedBudget>();
     const streams: [string, readonly string[]][] = [];
     let bytes = 0;
-    for (const [job, outcomes] of this.#gathered) {
+    const gathered = [...this.#gathered];
+    for (const [job, outcomes] of gathered) {
       if (job.budget) budgets.add(job.budget);
       const { id, token, data, left } = job;
       const key = this.#queue.toKey(id);
@@ -164,14 +173,20 @@ export class OutcomeWriter {
         streams.push([stream, entries]);
         for (const entry of entries) bytes += entry.length;
       }
-      args.push(token, `${token}/${this.#batches}`, rest, keptMs, entries.length, ...entries);
+      const batch = `${token}/${this.#batches}`;
+      args.push(token, job.batch, batch, rest, keptMs, entries.length, ...entries);
+      job.batch = batch;
     }
     this.#gathered = new Map();
     this.#bytes = 0;
     this.#next = undefined;
     await Promise.all(Array.from(budgets, (budget) => budget.tell()));
     const { insist } = this.#redis;
-    await insist(() => this.#write(keys, args), this.#over.signal).catch(() => {}); // given up
+    const write = async (): Promise<void> => {
+      const lost = (await this.#write(keys, args)) as readonly number[];
+      for (const [at, [job]] of gathered.entries()) job.isLost ||= lost.includes(at + 1);
+    };
+    await insist(write, this.#over.signal).catch(() => {}); // given up
     this.#unread.push({ atMs: performance.now(), bytes, streams });
     this.#unreadBytes += bytes;
     this.#forgetRead();

@@ -261,7 +261,7 @@ export class JobTaker {
       (chunk, reply) => handle(chunk, reply, (domain) => this.#isWanted(domain, taken)),
       (domain) => onNotice(`Each worker that looked up ${domain} was lost: it is given up.`),
     );
-    if (taken.isAnswered) return;
+    if (taken.isAnswered && !taken.isLost) return;
     if (this.#isSick) this.#rest();
     const isOthers = this.#isEnding || this.#isSick || taken.isLost;
     if (isOthers || taken.isNext) await taken.giveBack();

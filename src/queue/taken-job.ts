@@ -53,7 +53,8 @@ export class TakenJob implements AnsweredJob {
   readonly isAlone: boolean;
   /** False as soon as it is given back or put off. */
   isHeld = true;
-  /** Whether it may be another worker's. */
+  batch = '';
+  /** Whether it may be another worker's, or Redis has lost some of its outcomes. */
   isLost = false;
   readonly #job: Job<unknown>;
   readonly #context: TakenJobContext;

@@ -14,7 +14,7 @@ async function openJob(data: LookupsData) {
   const { id = '' } = job;
   const key = stage.queue.toKey(id);
   await stage.redis.client.set(`${key}:lock`, 'mine');
-  const answered = { id, token: 'mine', data, left: ['rest.com'] };
+  const answered = { id, token: 'mine', data, left: ['rest.com'], batch: '', isLost: false };
   const writer = new OutcomeWriter(stage.redis, stage.queue);
   const dataNow = async (): Promise<unknown> =>
     JSON.parse((await stage.redis.client.hget(key, 'data')) ?? 'null');

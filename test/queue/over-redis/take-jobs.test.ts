@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { LOCK_MS } from '../../../src/queue/lock-time.ts';
-import { LOOKUPS_JOB, runKey } from '../../../src/queue/names.ts';
+import { LOOKUPS_JOB, runKey, streamKey } from '../../../src/queue/names.ts';
 import { createGate } from '../../support/gate.ts';
 import { useRedis } from '../../support/redis.ts';
 import { answerAll, found, openStage, QUEUE } from './stage.ts';
@@ -167,6 +167,38 @@ it.each<[string, { stc: number; since?: number }, string]>([
   await expect.poll(() => entries()).toBe(told);
   expect(await entries('two')).toBe('b.com found');
   expect(chunks.every((domains) => domains.length === 1)).toBe(true);
+});
+
+it('a job whose outcomes another master has not heard of is looked up anew', async () => {
+  // Given a job, one domain of which is answered
+  const stage = await openStage();
+  const gate = createGate();
+  onTestFinished(gate.open);
+  stage.worker({
+    handle: async ({ domains }, reply) => {
+      for (const domain of domains) {
+        await reply([found(domain)]);
+        if (domain === 'a.com') await gate.opened;
+      }
+    },
+  });
+  const data = { domains: ['a.com', 'b.com'] };
+  const { id = '' } = await stage.queue.add(LOOKUPS_JOB, data);
+  const answered = async (): Promise<readonly string[]> =>
+    (await stage.entries(QUEUE)).flatMap(({ outcomes }) => outcomes.map(({ domain }) => domain));
+  await expect.poll(answered).toEqual(['a.com']);
+  // When a master takes over that had the job, with its lock, but not yet what was answered
+  const key = stage.queue.toKey(id);
+  await stage.redis.client
+    .multi()
+    .del(streamKey(QUEUE))
+    .hset(key, 'data', JSON.stringify(data))
+    .hdel(key, 'batch')
+    .exec();
+  gate.open();
+  // Then
+  await expect.poll(answered).toContain('a.com');
+  await expect.poll(() => stage.queue.getJob(id)).toBeUndefined();
 });
 
 it('a Redis that comes back with less gets what a run may not have read, and its jobs are left at once', async () => {
