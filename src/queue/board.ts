@@ -20,7 +20,7 @@ interface Said {
   readonly id: string;
   /** In milliseconds since 1970. */
   readonly seenMs: number;
-  /** How long ago that is, in milliseconds. */
+  /** How long ago that is, in milliseconds, or how far ahead: the clock may have gone back. */
   readonly silentMs: number;
 }
 
@@ -41,7 +41,7 @@ async function readSaid<T>(
   const gone: string[] = [];
   for (const [id, text] of Object.entries(texts)) {
     const read = parsed(text) as (T & Said) | null | undefined;
-    const silentMs = nowMs - (read?.seenMs ?? 0);
+    const silentMs = Math.abs(nowMs - (read?.seenMs ?? 0));
     if (read && silentMs <= keptMs(read)) said.push({ ...read, id, silentMs });
     else gone.push(id);
   }

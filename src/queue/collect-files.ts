@@ -51,8 +51,8 @@ export interface CollectFilesOptions {
 export interface CollectFiles {
   /** Tells this folder from others. */
   readonly id: string;
-  /** The last entry of each stream that was in the files when they were opened. */
-  readonly places: ReadonlyMap<string, string>;
+  /** The last entry of a stream that is in the files. */
+  placeIn(stream: string): string | undefined;
   /**
    * Appends lines. They count, and the places with them, when this resolves.
    *
@@ -177,7 +177,7 @@ async function openOwned(
   await save(state); // also says whether the folder can be written to
   return {
     id: state.id,
-    places: new Map(Object.entries(state.places)),
+    placeIn: (stream) => state.places[stream],
     append: (lines, places) => inTurn(() => append(lines, places)),
     finish: (isAll) => inTurn(() => finish(isAll)),
     close: () =>

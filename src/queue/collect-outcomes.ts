@@ -8,7 +8,7 @@ import type { CollectFiles } from './collect-files.ts';
 import type { OutcomeData, OutcomesData } from './contract.ts';
 import { ABSENT_MS, COLLECTOR_KEY, ID_KEY, QUEUES_KEY, RETRY_MS, streamKey } from './names.ts';
 import { type StreamEntry, StreamReader } from './read-stream.ts';
-import { type RedisServer, repeat } from './redis.ts';
+import { type RedisServer, repeat, timeOf } from './redis.ts';
 import { createNoticeFilter } from './redis-trouble.ts';
 
 export interface CollectOutcomesOptions {
@@ -22,6 +22,8 @@ export interface CollectOutcomesOptions {
 }
 
 const LOOK_MS = 2_000;
+/** More than workers send between an answer of a Redis and that of another. */
+const MOST_KEPT = 1_000;
 
 /**
  * Appends the outcomes of backfills, of all APIs on a Redis, to files until it is closed.
@@ -33,6 +35,8 @@ export async function collectOutcomes(options: CollectOutcomesOptions): Promise<
   const { client } = redis;
   const own = `${hostname()} (folder ${files.id.slice(0, 8)})`;
   const isNews = createNoticeFilter();
+  /** The last entries that are in the files: Redis may not know yet, or any more, that they are. */
+  const kept = new Set<string>();
   let isClosed = false;
 
   /** A folder has one collector at a time; this finds out about one with another folder. */
@@ -47,7 +51,26 @@ export async function collectOutcomes(options: CollectOutcomesOptions): Promise<
     await client.set(COLLECTOR_KEY, own, 'PX', ABSENT_MS);
   }
 
-  async function keep(entries: readonly StreamEntry[]): Promise<void> {
+  /**
+   * What is not in the files, by their places; or by their last entries, where a clock that is
+   * behind gives places that were passed.
+   */
+  async function findNew(read: readonly StreamEntry[]): Promise<readonly StreamEntry[]> {
+    const passed = read.filter(({ key, id }) => isPassed(id, files.placeIn(placeName(key))));
+    if (passed.length === 0) return read;
+    const nowMs = await timeOf(client);
+    const isBehind = ({ key }: StreamEntry): boolean =>
+      Number.parseInt(files.placeIn(placeName(key)) ?? '0') > nowMs;
+    const what =
+      "The clock of Redis has gone back, or is another server's: outcomes are collected as they come.";
+    if (passed.some(isBehind) && isNews(what)) onNotice(what);
+    return read.filter((entry) =>
+      isBehind(entry) ? !kept.has(nameOf(entry)) : !passed.includes(entry),
+    );
+  }
+
+  async function keep(read: readonly StreamEntry[]): Promise<void> {
+    const entries = await findNew(read);
     const lines = { enriched: '', failures: '' };
     const more = { enriched: 0, failures: 0 };
     for (const { data } of entries) {
@@ -71,21 +94,21 @@ export async function collectOutcomes(options: CollectOutcomesOptions): Promise<
     }
     counts.enriched += more.enriched;
     counts.failures += more.failures;
+    for (const entry of entries) kept.add(nameOf(entry));
+    for (const name of [...kept].slice(0, -MOST_KEPT)) kept.delete(name);
   }
 
   await claim();
   const redisId = await readId(redis);
   const placeName = (key: string): string => `${redisId} ${key}`;
-  const places = new Map<string, string>();
+  const keys = new Set<string>();
 
   async function findStreams(): Promise<void> {
-    for (const key of (await client.smembers(QUEUES_KEY)).map(streamKey)) {
-      if (!places.has(key)) places.set(key, files.places.get(placeName(key)) ?? '0-0');
-    }
+    for (const name of await client.smembers(QUEUES_KEY)) keys.add(streamKey(name));
   }
 
   await findStreams();
-  const stream = new StreamReader({ client, places, keep, onFailure });
+  const stream = new StreamReader({ client, keys, keep, onFailure });
   stream.start();
   const looking = repeat(
     LOOK_MS,
@@ -112,6 +135,18 @@ export async function collectOutcomes(options: CollectOutcomesOptions): Promise<
 async function readId({ client }: RedisServer): Promise<string> {
   await client.set(ID_KEY, randomUUID(), 'NX');
   return (await client.get(ID_KEY)) ?? '';
+}
+
+/** An entry of a Redis whose clock is behind may have the place of another. */
+function nameOf({ key, id, data: { job, outcomes } }: StreamEntry): string {
+  return `${key} ${id} ${job} ${outcomes[0]?.domain}`;
+}
+
+/** Whether an entry of a stream is not behind another. */
+function isPassed(id: string, place = '0-0'): boolean {
+  const [ms = 0, number = 0] = id.split('-').map(Number);
+  const [lastMs = 0, last = 0] = place.split('-').map(Number);
+  return ms < lastMs || (ms === lastMs && number <= last);
 }
 
 function lineOf(outcome: OutcomeData, { job, ref }: OutcomesData): string {

@@ -13,9 +13,12 @@ export interface StreamEntry {
 
 export interface ReadStreamOptions {
   readonly client: RedisClient;
-  /** Where to go on, by key: `0-0` is the beginning. Keys may be added while it reads. */
-  readonly places: Map<string, string>;
-  /** Stores entries for good. They are trimmed only then. What it throws ends the reading. */
+  /** May be added to while it reads. */
+  readonly keys: Set<string>;
+  /**
+   * Stores entries for good. They are deleted only then, and come again where Redis refuses that,
+   * or another master has not heard of it. What it throws ends the reading.
+   */
   readonly keep: (entries: readonly StreamEntry[]) => Promise<void>;
   readonly onFailure: (error: unknown) => void;
 }
@@ -25,8 +28,8 @@ const MOST_ENTRIES = 200;
 const LOOK_MS = 200;
 
 /**
- * Reads streams of outcomes to their ends, and then as entries come. The place in each is known
- * here and not in Redis: an entry that could not be trimmed is not kept twice.
+ * Reads streams of outcomes to their ends, and then as entries come; always from the beginning,
+ * since another Redis, with a clock that is behind, may give entries places that were passed.
  */
 export class StreamReader {
   readonly #options: ReadStreamOptions;
@@ -41,17 +44,6 @@ export class StreamReader {
   /** Reads what is there by now. */
   readToEnd(): Promise<void> {
     return this.#inTurn(() => this.#readAll());
-  }
-
-  /**
-   * Reads all that is there, what was kept and not trimmed once more: another Redis, with a clock
-   * that is behind, may give entries places that were passed.
-   */
-  readAnew(): Promise<void> {
-    return this.#inTurn(() => {
-      for (const key of this.#options.places.keys()) this.#options.places.set(key, '0-0');
-      return this.#readAll();
-    });
   }
 
   /** Goes on until it is closed. */
@@ -72,22 +64,17 @@ export class StreamReader {
   }
 
   async #readAll(): Promise<void> {
-    const { client, places, keep } = this.#options;
+    const { client, keys, keep } = this.#options;
     const { signal } = this.#closing;
-    while (!signal.aborted && places.size > 0) {
-      const streams = [...places.keys(), ...places.values()];
+    while (!signal.aborted && keys.size > 0) {
+      const streams = [...keys, ...Array.from(keys, () => '0-0')];
       const found = await client.xread('COUNT', MOST_ENTRIES, 'STREAMS', ...streams);
       if (!found || signal.aborted) return;
       await keep(
         found.flatMap(([key, raw]) => raw.map(([id, fields]) => toEntry(key, id, fields))),
       );
-      const trimming = client.pipeline();
-      for (const [key, raw] of found) {
-        const [last = '0-0'] = raw.at(-1) ?? [];
-        places.set(key, last);
-        trimming.xtrim(key, 'MINID', nextId(last)); // refused: done with the next ones
-      }
-      await trimming.exec();
+      const deleting = found.map(([key, raw]) => client.xdel(key, ...raw.map(([id]) => id)));
+      await Promise.all(deleting);
     }
   }
 }
@@ -95,10 +82,4 @@ export class StreamReader {
 function toEntry(key: string, id: string, [, text = '']: readonly string[]): StreamEntry {
   const data = parsed(text) as OutcomesData | null | undefined;
   return { key, id, data: Array.isArray(data?.outcomes) ? data : { job: '', outcomes: [] } };
-}
-
-/** The id behind an entry's. */
-function nextId(id: string): string {
-  const [ms = '0', number = '0'] = id.split('-');
-  return `${ms}-${Number(number) + 1}`;
 }

@@ -5,6 +5,7 @@ import { parseRedisUrl } from '../common/addresses.ts';
 import type { OnNotice } from '../common/errors.ts';
 import type { Closable } from '../common/lifetime.ts';
 import { keepSecret } from '../common/secrets.ts';
+import { LOCK_MS } from './lock-time.ts';
 import { QUEUE_OPTIONS } from './names.ts';
 import {
   createClient,
@@ -78,6 +79,19 @@ export function openQueue<T>(client: RedisClient, name: string, isOurs = true): 
   const queue = new Queue<T>(name, options);
   queue.on('error', () => {});
   return queue;
+}
+
+/**
+ * Has the jobs of lost workers found within seconds though the clock of Redis has gone back, as
+ * after a failover: locks, and the pause until the next search, would last for so much longer.
+ */
+export async function shortenLocks(client: RedisClient, queue: Queue): Promise<void> {
+  const pause = queue.toKey('stalled-check');
+  if ((await client.pttl(pause)) <= LOCK_MS) return;
+  const locks = (await queue.getRanges(['active'], 0, -1)).map((id) => `${queue.toKey(id)}:lock`);
+  for (const key of [...locks, pause]) {
+    if ((await client.pttl(key)) > LOCK_MS) await client.pexpire(key, LOCK_MS);
+  }
 }
 
 /** Runs a script of Redis, which is sent once and then only named. */

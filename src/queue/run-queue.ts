@@ -117,7 +117,7 @@ export class RunQueue implements LookupQueue {
     });
     this.#stream = new StreamReader({
       client: redis.client,
-      places: new Map([[streamKey(run), '0-0']]),
+      keys: new Set([streamKey(run)]),
       keep: async (entries) => await this.#receive(entries.map(({ data }) => data)),
       onFailure: (error) => this.#fail(error),
     });
@@ -221,14 +221,19 @@ export class RunQueue implements LookupQueue {
   async #receive(entries: readonly OutcomesData[]): Promise<void> {
     const all = entries.flatMap(({ outcomes }) => outcomes.map(toOutcome));
     if (all.length === 0) return;
+    // They come again where Redis refuses to delete them.
+    if (all.some(({ domain }) => this.#options.outstanding.has(domain))) this.#noteProgress();
+    await this.#options.collect(all);
+    this.#jobs.end(all.map(({ domain }) => domain));
+    this.#change.notify();
+  }
+
+  #noteProgress(): void {
     this.#progressAtMs = performance.now();
     this.#losses = 0;
     if (this.stall) this.#options.onNotice('Outcomes come again.', { level: 'info' });
     this.stall = undefined;
     this.#said = undefined;
-    await this.#options.collect(all);
-    this.#jobs.end(all.map(({ domain }) => domain));
-    this.#change.notify();
   }
 
   /** What no worker has begun is planned anew; what one has, comes over the stream. */
@@ -260,7 +265,7 @@ export class RunQueue implements LookupQueue {
 
   /** Takes out of jobs what is done by all that workers have sent. */
   async #tidy(): Promise<void> {
-    await this.#stream.readAnew();
+    await this.#stream.readToEnd();
     await this.#jobs.takeOutDone();
   }
 

@@ -3,7 +3,14 @@ import type { OnNotice } from '../common/errors.ts';
 import type { Closable } from '../common/lifetime.ts';
 import { LOCK_MS } from './lock-time.ts';
 import { ABSENT_MS, PREFIX, QUEUE_OPTIONS } from './names.ts';
-import { openQueue, parsed, type RedisClient, type RedisServer, repeat } from './redis.ts';
+import {
+  openQueue,
+  parsed,
+  type RedisClient,
+  type RedisServer,
+  repeat,
+  shortenLocks,
+} from './redis.ts';
 
 /** When a job file is due. */
 export interface KeptSchedule {
@@ -149,6 +156,7 @@ export async function keepSchedules(options: KeepSchedulesOptions): Promise<Clos
   /** Makes Redis match. What is as it was is left alone: its next time may be a missed one. */
   async function keep(isStart: boolean): Promise<void> {
     await client.set(ALIVE_KEY, '1', 'PX', ABSENT_MS);
+    await shortenLocks(client, queue);
     const kept = new Map((await queue.getJobSchedulers()).map((each) => [each.key, each]));
     if (!isStart && kept.size > 0) return;
     await queue.setGlobalConcurrency(1);

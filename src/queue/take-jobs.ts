@@ -5,13 +5,20 @@ import { type Job, type Queue, UnrecoverableError, Worker } from 'bullmq';
 import type { HandleChunk } from '../calls/lookup-queue.ts';
 import { type Rate, slower } from '../calls/rate.ts';
 import type { OnNotice } from '../common/errors.ts';
-import { within } from '../common/lifetime.ts';
+import { type Closable, within } from '../common/lifetime.ts';
 import { announceWorker, type Heartbeat } from './board.ts';
 import { parseLookups } from './contract.ts';
 import { LOCK_MS } from './lock-time.ts';
 import { GOODBYE_MS, KEPT_FAILURES, QUEUE_OPTIONS, runJobPrefix, SETTLED_MS } from './names.ts';
 import { OutcomeWriter } from './outcome-writer.ts';
-import { openQueue, parsed, type RedisClient, type RedisServer } from './redis.ts';
+import {
+  openQueue,
+  parsed,
+  type RedisClient,
+  type RedisServer,
+  repeat,
+  shortenLocks,
+} from './redis.ts';
 import { createNoticeFilter } from './redis-trouble.ts';
 import { TakenJob, type TakenJobContext } from './taken-job.ts';
 import { type WatchedRun, WatchedRuns } from './watched-runs.ts';
@@ -74,6 +81,7 @@ export class JobTaker {
   readonly #heartbeat: Heartbeat;
   readonly #context: TakenJobContext;
   readonly #runs: WatchedRuns;
+  readonly #shortening: Closable;
   /** Over which jobs are taken. */
   readonly #connection: RedisClient;
   /** Jobs under way. */
@@ -104,6 +112,8 @@ export class JobTaker {
       wakeOthers: () => redis.client.zadd(this.#queue.toKey('marker'), 0, '0'),
     };
     this.#runs = new WatchedRuns(redis, (run) => this.#heldRuns().includes(run));
+    const shorten = (): Promise<void> => shortenLocks(redis.client, this.#queue);
+    this.#shortening = repeat(Math.ceil(LOCK_MS / 3), shorten);
     this.#connection = redis.connect();
     const work = (job: Job<unknown>, token = ''): Promise<void> => this.#take(job, token);
     this.#worker = new Worker<unknown>(queue, work, {
@@ -155,6 +165,7 @@ export class JobTaker {
    */
   async stop(why?: string): Promise<void> {
     this.#isStopping = true;
+    void this.#shortening.close();
     this.#connection.off('close', this.#onAway).off('ready', this.#onBack);
     const closing = this.#worker.close().then(() => this.#writer.flush());
     closing.catch(() => {}); // thrown below

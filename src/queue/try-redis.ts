@@ -96,7 +96,7 @@ function refuse(why: string): never {
 async function tryRights(client: RedisClient): Promise<void> {
   await client.time();
   const trial = client.multi().get(PROBE_KEY).hgetall(PROBE_KEY).lpop(PROBE_KEY).spop(PROBE_KEY);
-  trial.zcard(PROBE_KEY).xadd(PROBE_KEY, '*', 'a', '1').xtrim(PROBE_KEY, 'MAXLEN', 0);
+  trial.zcard(PROBE_KEY).xadd(PROBE_KEY, '*', 'a', '1').xdel(PROBE_KEY, '0-1');
   trial.pexpire(PROBE_KEY, 1_000).evalsha(PROBE_KEY, 1, PROBE_KEY).del(PROBE_KEY);
   await trial.exec();
   await client.bzpopmin(`${PROBE_KEY}:empty`, 0.01);

@@ -21,12 +21,15 @@ const KILLS = 3 * SEEDS;
 async function send(redis: TestDatabase, from: number, count: number): Promise<void> {
   await redis.client.sadd(QUEUES_KEY, QUEUE);
   for (let at = from; at < from + count; at += 1) {
-    const isFound = at % 3 !== 0;
-    const unknown = { status: 'not_found', reason: 'http_404', json: '' } as const;
-    const outcome = outcomeOf(`d${at}.com`, isFound ? { json: '{"a":1}' } : unknown);
-    const data = JSON.stringify({ job: '1', outcomes: [outcome] });
-    await redis.client.xadd(streamKey(QUEUE), '*', 'data', data);
+    await redis.client.xadd(streamKey(QUEUE), '*', 'data', entryOf(at));
   }
+}
+
+function entryOf(at: number): string {
+  const isFound = at % 3 !== 0;
+  const unknown = { status: 'not_found', reason: 'http_404', json: '' } as const;
+  const outcome = outcomeOf(`d${at}.com`, isFound ? { json: '{"a":1}' } : unknown);
+  return JSON.stringify({ job: '1', outcomes: [outcome] });
 }
 
 function domainsIn(folder: string): readonly string[] {
@@ -98,6 +101,31 @@ describe('brandfill collect', () => {
     expect((await second.stop()).code).toBe(0);
   });
 
+  it('collects what comes to a master whose clock is behind, each once, and says so once', async () => {
+    const redis = await useDatabase();
+    const folder = openFolder();
+    const collector = startHere(['collect', '--queue', redis.url, '--out-dir', 'out'], {
+      cwd: folder.path,
+    });
+    await collector.shows('Waiting for outcomes');
+    const stream = streamKey(QUEUE);
+    const ahead = Date.now() + 300_000;
+    await redis.client.sadd(QUEUES_KEY, QUEUE);
+    await redis.client.xadd(stream, ahead, 'data', entryOf(0));
+    await redis.client.xadd(stream, ahead + 1_000, 'data', entryOf(1));
+    await expect.poll(() => domainsIn(folder.at('out')).length).toBe(2);
+    // The other one has not heard that the first was collected, nor of the second.
+    await redis.client.del(stream);
+    await redis.client.xadd(stream, ahead, 'data', entryOf(0));
+    await send(redis, 2, 48);
+    await expect.poll(() => domainsIn(folder.at('out')).length).toBe(50);
+    await send(redis, 50, 50);
+    await expect.poll(() => domainsIn(folder.at('out')).length).toBe(100);
+    const { stderr } = await collector.stop();
+    expect(domainsIn(folder.at('out')).toSorted()).toEqual(numbered(100));
+    expect(stderr.match(/The clock of Redis has gone back/g)).toHaveLength(1);
+  });
+
   it('collects what an earlier Redis had not, and leaves the places in its streams alone', async () => {
     const folder = openFolder();
     for (const at of [0, 1]) {
@@ -144,7 +172,7 @@ describe('the files of a collector', () => {
     await first.close();
     leave(folder);
     const second = await openIn(folder);
-    expect(second.places.get('s')).toBe('5-0');
+    expect(second.placeIn('s')).toBe('5-0');
     await second.append({ enriched: line('b'), failures: '' }, new Map([['s', '6-0']]));
     await second.finish(true);
     expect(readFileSync(join(folder, PART.slice(0, -5)), 'utf8')).toBe(line('a') + line('b'));

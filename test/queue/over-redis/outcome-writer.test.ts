@@ -111,7 +111,7 @@ it('a stream is read to its end, and trimmed only when what was read is kept', a
   let isFull = true;
   const stream = new StreamReader({
     client: stage.redis.client,
-    places: new Map([[streamKey(QUEUE), '0-0']]),
+    keys: new Set([streamKey(QUEUE)]),
     keep: async (entries) => {
       if (isFull) throw new Error('full');
       kept.push(...entries.flatMap(({ data }) => data.outcomes.map(({ domain }) => domain)));
