@@ -78,7 +78,7 @@ const PART = /^(enriched|failures)-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z\.jsonl\
  * @throws BrandfillError `UNWRITABLE_OUTPUT`; the signal's reason
  */
 export async function openCollectFiles(options: CollectFilesOptions): Promise<CollectFiles> {
-  const { folder, flag, now, onNotice, signal } = options;
+  const { folder, flag, onNotice, signal } = options;
   let owner: Ownership | undefined;
   try {
     makeFolder(folder);
@@ -91,7 +91,9 @@ export async function openCollectFiles(options: CollectFilesOptions): Promise<Co
         ),
       signal,
     });
-    return await openOwned(folder, now, owner);
+    const files = new OwnedFiles(options, owner);
+    await files.open();
+    return files;
   } catch (error) {
     await owner?.release();
     signal.throwIfAborted();
@@ -103,29 +105,108 @@ export async function openCollectFiles(options: CollectFilesOptions): Promise<Co
   }
 }
 
-async function openOwned(
-  folder: string,
-  now: () => number,
-  owner: Ownership,
-): Promise<CollectFiles> {
-  let state = readState(folder);
-  const handles = new Map<FileKind, FileHandle>();
-  const inTurn = createMutex(); // one change at a time
+/** The files of a folder that this process owns. What `#state` says of them is on the disk. */
+class OwnedFiles implements CollectFiles {
+  readonly id: string;
+  readonly #folder: string;
+  readonly #now: () => number;
+  readonly #owner: Ownership;
+  readonly #handles = new Map<FileKind, FileHandle>();
+  readonly #inTurn = createMutex(); // one change at a time
+  #state: State;
 
-  async function save(next: State): Promise<void> {
-    const path = join(folder, STATE_FILE);
+  constructor({ folder, now }: CollectFilesOptions, owner: Ownership) {
+    this.#folder = folder;
+    this.#now = now;
+    this.#owner = owner;
+    this.#state = readState(folder);
+    this.id = this.#state.id;
+  }
+
+  /** Puts right what a kill has left. */
+  async open(): Promise<void> {
+    await finishOthers(this.#folder, this.#state.files);
+    await this.#save(this.#state); // also says whether the folder can be written to
+  }
+
+  placeIn(stream: string): string | undefined {
+    return this.#state.places[stream];
+  }
+
+  append(lines: Lines, places: ReadonlyMap<string, string>): Promise<void> {
+    return this.#inTurn(() => this.#append(lines, places));
+  }
+
+  finish(isAll: boolean): Promise<void> {
+    return this.#inTurn(() => this.#finish(isAll));
+  }
+
+  close(): Promise<void> {
+    return this.#inTurn(async () => {
+      for (const handle of this.#handles.values()) await handle.close();
+      await this.#owner.release();
+    });
+  }
+
+  async #append(lines: Lines, places: ReadonlyMap<string, string>): Promise<void> {
+    await this.#finish(false);
+    const files = { ...this.#state.files };
+    const writing = KINDS.filter((kind) => lines[kind] !== '');
+    for (const kind of writing) {
+      files[kind] ??= { name: `${kind}-${timeOf(this.#now())}.jsonl`, bytes: 0 };
+    }
+    // A file that the state does not name is finished at the next start, with all that is in it.
+    if (writing.some((kind) => !this.#state.files[kind])) await this.#save({ files });
+    for (const kind of writing) {
+      files[kind] = await this.#write(kind, files[kind] ?? { name: '', bytes: 0 }, lines[kind]);
+    }
+    await this.#save({ files, places: { ...this.#state.places, ...Object.fromEntries(places) } });
+  }
+
+  async #finish(isAll: boolean): Promise<void> {
+    const hour = timeOf(this.#now()).slice(0, 13);
+    const files = { ...this.#state.files };
+    const ending = KINDS.filter((kind) => {
+      const file = files[kind];
+      return file && (isAll || !file.name.startsWith(`${kind}-${hour}`));
+    });
+    if (ending.length === 0) return;
+    for (const kind of ending) {
+      delete files[kind];
+      await this.#handles.get(kind)?.close();
+      this.#handles.delete(kind);
+    }
+    await this.#save({ files });
+    await finishOthers(this.#folder, files);
+  }
+
+  async #save(changed: Partial<State>): Promise<void> {
+    const next = { ...this.#state, ...changed };
+    const path = join(this.#folder, STATE_FILE);
     await writeFile(`${path}.new`, JSON.stringify(next), { flush: true });
     await rename(`${path}.new`, path);
-    await syncFolder(folder);
-    state = next;
+    await syncFolder(this.#folder);
+    this.#state = next;
+  }
+
+  /** Appends to what counts of a file. */
+  async #write(kind: FileKind, { name, bytes }: FileState, lines: string): Promise<FileState> {
+    const handle = await this.#open(kind, { name, bytes });
+    const text = Buffer.from(lines);
+    for (let at = 0; at < text.length; ) {
+      const { bytesWritten } = await handle.write(text, at, text.length - at, bytes + at);
+      at += bytesWritten;
+    }
+    await handle.datasync();
+    return { name, bytes: bytes + text.length };
   }
 
   /** Opens the file of a kind, and takes away what does not count. */
-  async function openFile(kind: FileKind, { name, bytes }: FileState): Promise<FileHandle> {
-    const path = join(folder, `${name}.part`);
+  async #open(kind: FileKind, { name, bytes }: FileState): Promise<FileHandle> {
+    const path = join(this.#folder, `${name}.part`);
     const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW;
-    const handle = handles.get(kind) ?? (await open(path, flags));
-    handles.set(kind, handle);
+    const handle = this.#handles.get(kind) ?? (await open(path, flags));
+    this.#handles.set(kind, handle);
     if ((await handle.stat()).size >= bytes) {
       await handle.truncate(bytes);
       return handle;
@@ -134,58 +215,6 @@ async function openOwned(
       `${path} is shorter than what was written to it: put it back, or remove it and ${STATE_FILE}`,
     );
   }
-
-  async function finish(isAll: boolean): Promise<void> {
-    const isOver = (kind: FileKind): boolean =>
-      isAll || !state.files[kind]?.name.startsWith(`${kind}-${timeOf(now()).slice(0, 13)}`);
-    const ending = KINDS.filter((kind) => state.files[kind] && isOver(kind));
-    if (ending.length === 0) return;
-    const files = { ...state.files };
-    for (const kind of ending) {
-      delete files[kind];
-      await handles.get(kind)?.close();
-      handles.delete(kind);
-    }
-    await save({ ...state, files });
-    await finishOthers(folder, files);
-  }
-
-  async function append(lines: Lines, places: ReadonlyMap<string, string>): Promise<void> {
-    await finish(false);
-    const files = { ...state.files };
-    const writing = KINDS.filter((kind) => lines[kind] !== '');
-    for (const kind of writing) {
-      files[kind] ??= { name: `${kind}-${timeOf(now())}.jsonl`, bytes: 0 };
-    }
-    // A file that the state does not name is finished at the next start, with all that is in it.
-    if (writing.some((kind) => !state.files[kind])) await save({ ...state, files });
-    for (const kind of writing) {
-      const file = files[kind] ?? { name: '', bytes: 0 };
-      const text = Buffer.from(lines[kind]);
-      const handle = await openFile(kind, file);
-      for (let at = 0; at < text.length; ) {
-        const { bytesWritten } = await handle.write(text, at, text.length - at, file.bytes + at);
-        at += bytesWritten;
-      }
-      await handle.datasync();
-      files[kind] = { ...file, bytes: file.bytes + text.length };
-    }
-    await save({ ...state, files, places: { ...state.places, ...Object.fromEntries(places) } });
-  }
-
-  await finishOthers(folder, state.files);
-  await save(state); // also says whether the folder can be written to
-  return {
-    id: state.id,
-    placeIn: (stream) => state.places[stream],
-    append: (lines, places) => inTurn(() => append(lines, places)),
-    finish: (isAll) => inTurn(() => finish(isAll)),
-    close: () =>
-      inTurn(async () => {
-        for (const handle of handles.values()) await handle.close();
-        await owner.release();
-      }),
-  };
 }
 
 /** Finishes the files that are not being written any more. */
