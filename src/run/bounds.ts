@@ -39,7 +39,11 @@ export interface Ledgers {
   readonly callsPer: CallLedger | undefined;
 }
 
-function openLedgers(run: BoundedRun): Ledgers {
+/**
+ * Opens what counts the calls of a run. One that was killed or interrupted has, when it is run
+ * again, what its bounds have left.
+ */
+export function openLedgers(run: BoundedRun): Ledgers {
   const { job, store } = run;
   const { maxCalls, maxCost, maxCallsPer: per } = job.settings;
   const [calls, cost] = ledgerIdsOf(run);
@@ -54,15 +58,6 @@ function openLedgers(run: BoundedRun): Ledgers {
     ],
     callsPer: per && store.openCallLedger({ id: callsIdOf(job), count: per.count, per, each: 1 }),
   };
-}
-
-/**
- * Opens the same for the lookups of a run. One that was killed or interrupted has, when it is run
- * again, what its bounds have left; one without a name begins anew.
- */
-export async function startLedgers(run: BoundedRun): Promise<Ledgers> {
-  if (!isNamed(run)) await run.store.forgetCalls(ledgerIdsOf(run));
-  return openLedgers(run);
 }
 
 /**
@@ -128,9 +123,9 @@ export async function callsTaken(run: BoundedRun): Promise<number> {
   return (await run.store.openCallLedger({ id, count: 0, each: 1 }).read()).taken;
 }
 
-/** Ends a run: the next one of its name has the bounds anew, unless this one was interrupted. */
-export async function forgetSpent(run: BoundedRun, stopped: Stop | undefined): Promise<void> {
-  if (!isInterrupted(stopped)) await run.store.forgetCalls(ledgerIdsOf(run));
+/** Has the next run of the same name begin with its bounds anew. */
+export async function forgetSpent(runs: readonly BoundedRun[]): Promise<void> {
+  for (const run of runs) await run.store.forgetCalls(ledgerIdsOf(run));
 }
 
 /**

@@ -12,8 +12,9 @@ import type { ListInput } from '../rows/open-list.ts';
 import { sizeOnDisk } from '../store/store-files.ts';
 import type { FoundOut } from '../watch/findings.ts';
 import type { RunView } from '../watch/run-view.ts';
+import { forgetSpent, isInterrupted } from './bounds.ts';
 import { type JoinedRows, joinRows } from './join.ts';
-import { forgetAll, type LookedUp, makeLookups } from './look-up.ts';
+import { type LookedUp, makeLookups } from './look-up.ts';
 import { type OpenedList, open, openApis } from './open.ts';
 import { type PlannedList, plan } from './plan.ts';
 import { notify, type RunContext } from './run-context.ts';
@@ -28,7 +29,7 @@ export async function runToFiles(input: ListInput, job: Job, context: RunContext
     const lookedUp = await makeLookups(list, planned, folderOf(files.paths.out));
     const joined = await joinRows(list, planned, lookedUp);
     const written = await write({ list, planned, lookedUp, joined, files });
-    await forgetAll(planned, lookedUp.totals.stopped);
+    await end(planned, lookedUp);
     return { ...ranTo(list, lookedUp, joined), ...written };
   } finally {
     await closer.close();
@@ -57,11 +58,16 @@ export async function* runToRows(
       }
       return ranTo(list, lookedUp, joined);
     } finally {
-      await forgetAll(planned, lookedUp.totals.stopped); // also where the caller reads no further
+      await end(planned, lookedUp); // also where the caller reads no further
     }
   } finally {
     await closer.close();
   }
+}
+
+/** The next run of the same name has the bounds anew, unless this one was interrupted. */
+async function end({ apis }: PlannedList, { totals }: LookedUp): Promise<void> {
+  if (!isInterrupted(totals.stopped)) await forgetSpent(apis);
 }
 
 /** All that a run writes, opened before any call is made. */

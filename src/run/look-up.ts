@@ -15,21 +15,20 @@ import {
   type StatusCounts,
   sumOf,
 } from '../watch/run-view.ts';
-import type { Stop } from '../worker/stop-switch.ts';
 import {
   callsTaken,
   forgetSpent,
   isInterrupted,
   isNamed,
+  openLedgers,
   readLeft,
-  startLedgers,
 } from './bounds.ts';
 import type { LogosOfRun } from './logos/logos.ts';
 import type { Asking } from './lookups/ask-api.ts';
 import { LookupSession } from './lookups/session.ts';
 import type { ApiOfRun, OpenedList } from './open.ts';
 import { type PlannedList, readLeftOfAll } from './plan.ts';
-import type { RunContext } from './run-context.ts';
+import { notify, type RunContext } from './run-context.ts';
 
 /** What the lookups of a run came to. */
 export type LookedUp = Awaited<ReturnType<typeof makeLookups>>;
@@ -78,8 +77,9 @@ export async function makeLookups(list: OpenedList, planned: PlannedList, outFol
 async function askAll(list: OpenedList, planned: PlannedList) {
   const { job, context } = list;
   const { apis, plan, domains } = planned;
-  if (!isNamed(list)) await forgetAll(planned, undefined);
-  const { concurrency } = withinLimits(job, context).settings;
+  // Another one without a name is another run.
+  if (!isNamed(list)) await forgetSpent(apis);
+  const concurrency = callsAtOnce(job, context);
   const sessions: LookupSession[] = [];
   const progress = startReportingProgress(list, planned, sessions);
   try {
@@ -146,7 +146,7 @@ async function ask(session: LookupSession, { index, order, isRest }: Asked): Pro
   const { api, due, isShared } = session;
   const endListening = session.listen();
   try {
-    const ledgers = await startLedgers(api);
+    const ledgers = openLedgers(api);
     if (due === 0 && !isShared) await session.countCalls(ledgers.callsPer);
     else {
       const left = await readLeft(api);
@@ -161,14 +161,6 @@ async function ask(session: LookupSession, { index, order, isRest }: Asked): Pro
   } finally {
     endListening();
   }
-}
-
-/** Ends a run: the next one of its name has the bounds anew, unless this one was interrupted. */
-export async function forgetAll(
-  { apis }: Pick<PlannedList, 'apis'>,
-  stopped: Stop | undefined,
-): Promise<void> {
-  for (const api of apis) await forgetSpent(api, stopped);
 }
 
 // Parts that few runs need are loaded on demand.
@@ -228,25 +220,25 @@ declare const WebAssembly: {
 /** Descriptors that are needed beside connections to the API: files, Redis, viewers, names. */
 const RESERVED = 40;
 
-/** A job with no more calls at once than this process may have connections, which is said. */
-function withinLimits(job: Job, { onEvent }: Pick<RunContext, 'onEvent'>): Job {
-  const { settings } = job;
+/** No more calls at once than this process may have connections, which is said. */
+function callsAtOnce({ settings }: Job, context: RunContext): number {
+  const { concurrency } = settings;
   const most = mostConnections();
-  if (most === undefined || most >= settings.concurrency) return job;
-  const message = `This process may open few files and connections (ulimit -n): at most ${most} calls go out at once, not ${settings.concurrency}.`;
-  onEvent({ type: 'notice', message });
-  return { ...job, settings: { ...settings, concurrency: most } };
+  if (most >= concurrency) return concurrency;
+  const message = `This process may open few files and connections (ulimit -n): at most ${most} calls go out at once, not ${concurrency}.`;
+  notify(context, message);
+  return most;
 }
 
-/** Undefined where it is not known, outside of Linux. */
-function mostConnections(): number | undefined {
+/** Infinity where it is not known, outside of Linux. */
+function mostConnections(): number {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8');
     const [, most] = /^Max open files +(\d+)/m.exec(limits) ?? [];
-    if (most === undefined) return undefined;
+    if (most === undefined) return Infinity;
     return Math.max(1, Number(most) - readdirSync('/proc/self/fd').length - RESERVED);
   } catch {
-    return undefined;
+    return Infinity;
   }
 }
 
