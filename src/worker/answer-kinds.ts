@@ -16,8 +16,7 @@ import type { Meaning } from '../brand/meaning.ts';
  * ```
  *
  * Where some that were asked again were well and others were not, it is chance, too: each domain is
- * told by itself. What came while hardly any new domain was well, such as at the head of a list, is
- * found out for those domains alone.
+ * told by itself.
  */
 export type About = 'unknown' | 'own' | 'chance' | 'limit';
 
@@ -63,15 +62,9 @@ export class AnswerKind implements Pick<Finding, 'httpStatus' | 'reason'> {
   readonly ofWell: Recent = { count: 0, at: 0 };
   /** The logarithm of how much likelier it is the domains' own than by chance. */
   evidence = 0;
-  /**
-   * Domains that got the same again, and those of them that got it while hardly any new one was
-   * well; answers that asking again made good.
-   */
+  /** Domains that got the same again; answers that asking again made good. */
   readonly same = new Set<string>();
-  readonly sameInStreaks = new Set<string>();
   bettered = 0;
-  /** Whether it is the own of those domains that got it while hardly any new one was well. */
-  isOwnInStreaks = false;
   /** Domains that failed however often they were asked again. */
   hopeless = 0;
   /**
@@ -128,8 +121,6 @@ const MOST_EVIDENCE = 8;
 const ENOUGH = 4;
 /** One machine of four may be sick whatever domains get. */
 const SICK = 0.25;
-/** What hardly any new domain is spared. */
-const NEARLY_ALL = 0.9;
 /** Where it is the domain's own it comes again nearly always, and where not, hardly ever. */
 const ALWAYS = 0.97;
 /** How unlikely by chance the refusals of one domain have to be until they are its own. */
@@ -186,8 +177,7 @@ export class AnswerKinds {
   /** What turned out. A limit told by 429 is no news, nor what came in an outage alone. */
   findings(): readonly Finding[] {
     return [...this.#kinds.values()].flatMap((kind) => {
-      const { httpStatus, reason, usual, isPlain } = kind;
-      const about = this.aboutOf(kind, 1);
+      const { about, httpStatus, reason, usual, isPlain } = kind;
       if (about === 'unknown' || isPlain) return [];
       if (about === 'limit' && (kind.isLimitByName || kind.isSpell)) return [];
       if (about === 'chance' && usual === 0) return [];
@@ -199,7 +189,6 @@ export class AnswerKinds {
   probeFailed(kind: AnswerKind): void {
     count(kind.probed, kind.totals.answers);
     kind.evidence += Math.log(SICK / Math.max(SICK, this.share(kind)));
-    if (!kind.isPlain) this.#reopen(kind);
   }
 
   /** A domain that was found before was asked. */
@@ -209,7 +198,6 @@ export class AnswerKinds {
 
   /** A probe was well while nothing but this kind came: were it by chance, that would be seldom. */
   probeWell(kind: AnswerKind): void {
-    if (kind.about === 'chance') return;
     kind.evidence -= Math.log(1 - Math.min(0.95, this.#chance(kind)));
     this.#decide(kind);
   }
@@ -257,21 +245,12 @@ export class AnswerKinds {
     return this.share(kind) > most && fresh.count > 4;
   }
 
-  /** A domain got the same again. @param shareBefore see `repeated` */
-  noteSame(kind: AnswerKind, domain: string, shareBefore: number): void {
-    (shareBefore > NEARLY_ALL ? kind.sameInStreaks : kind.same).add(domain);
-  }
-
   /**
    * A domain was asked again, after a good answer to another.
-   *
-   * @param shareBefore the share of domains that got it when this one did for the first time. Where
-   *   that was nearly all of them, this one tells little of those of another time
    */
-  repeated(kind: AnswerKind, isSame: boolean, shareBefore: number): void {
-    const recent = this.#chance(kind);
+  repeated(kind: AnswerKind, isSame: boolean): void {
     // One that was refused is asked again at about the same time: by chance that is likelier.
-    const share = Math.min(0.95, 0.06 + 1.1 * (isSame ? Math.max(recent, shareBefore) : recent));
+    const share = Math.min(0.95, 0.06 + 1.1 * this.#chance(kind));
     if (isSame) kind.evidence += Math.log(ALWAYS / share);
     else kind.evidence += Math.log((1 - ALWAYS) / (1 - share));
     if (!isSame) kind.bettered += 1;
@@ -279,41 +258,22 @@ export class AnswerKinds {
     this.#decide(kind);
   }
 
-  /**
-   * Whom it is about that a domain got.
-   *
-   * @param share of new domains that got it at the same time
-   */
-  aboutOf(kind: AnswerKind, share: number): About {
-    const isOwn = kind.about === 'unknown' && kind.isOwnInStreaks && share > NEARLY_ALL;
-    return isOwn ? 'own' : kind.about;
-  }
-
   #decide(kind: AnswerKind): void {
     if (kind.about !== 'unknown' && kind.about !== 'chance') return;
     kind.evidence = Math.max(-MOST_EVIDENCE, Math.min(MOST_EVIDENCE, kind.evidence));
-    const { same, sameInStreaks, isOwnInStreaks } = kind;
-    const isEnough = (size: number): boolean => size >= ENOUGH * (1 + 4 * kind.bettered);
-    if (kind.evidence > DECIDED) {
-      if (!isOwnInStreaks && sameInStreaks.size > 0 && isEnough(same.size + sameInStreaks.size)) {
-        kind.isOwnInStreaks = true;
-        // The head of a list tells nothing of the rest.
-        kind.evidence = 0;
-      } else if (same.size >= ENOUGH && this.share(kind) <= NEARLY_ALL) {
-        // Of what comes by chance, too, each domain is told by itself.
-        kind.about = isEnough(same.size) ? 'own' : 'chance';
-      }
+    const { size } = kind.same;
+    if (kind.evidence > DECIDED && size >= ENOUGH) {
+      // Of what comes by chance, too, each domain is told by itself.
+      kind.about = size >= ENOUGH * (1 + 4 * kind.bettered) ? 'own' : 'chance';
     } else if (kind.evidence < -DECIDED && kind.bettered > 0) kind.about = 'chance';
   }
 
   /** What was taken for the domains' own may be none. */
   #reopen(kind: AnswerKind): void {
-    if (kind.about !== 'own' && !kind.isOwnInStreaks) return;
-    if (kind.about === 'own') kind.about = 'unknown';
-    kind.isOwnInStreaks = false;
+    if (kind.about !== 'own') return;
+    kind.about = 'unknown';
     kind.evidence = 0;
     kind.same.clear();
-    kind.sameInStreaks.clear();
   }
 
   /** It has nothing to do with the rate: with its domains, or with nothing. */

@@ -1,11 +1,5 @@
 import type { Meaning } from '../brand/meaning.ts';
-import {
-  type About,
-  type AnswerKind,
-  AnswerKinds,
-  type Finding,
-  type Totals,
-} from './answer-kinds.ts';
+import { type AnswerKind, AnswerKinds, type Finding, type Totals } from './answer-kinds.ts';
 import { FirstCalls, stopOf } from './first-calls.ts';
 import { FirstStop } from './first-stop.ts';
 import { Histories, HOPELESS } from './histories.ts';
@@ -306,17 +300,13 @@ export class Diagnosis {
     );
   }
 
-  #aboutOf({ kind, share }: History): About {
-    return this.#kinds.aboutOf(kind, share);
-  }
-
   /** What becomes of an answer whose kind is known; undefined while it is not. */
   #knownVerdict({
     history,
     meaning,
   }: Pick<WithheldAnswer, 'history' | 'meaning'>): Verdict | undefined {
     const { kind } = history;
-    switch (this.#aboutOf(history)) {
+    switch (kind.about) {
       case 'own':
         if (kind.isPlain || history.bad > 1) return 'believe';
         this.#kinds.noteOwn(kind);
@@ -344,7 +334,6 @@ export class Diagnosis {
     const isAlone = this.#histories.isAlone(history);
     this.#histories.note(history, kind, subject.domain);
     const isFound = this.#tried(kind, isFresh, call);
-    if (isFresh) history.share = this.#kinds.share(kind);
     history.answeredAt = this.#counts.answers;
     this.#lastBad = meaning;
     if (this.#counts.goods === 0 && !isLimit)
@@ -367,7 +356,7 @@ export class Diagnosis {
 
   #weighOne(history: History, meaning: Meaning, subject: Subject): Weighed {
     const { kind, bad, same } = history;
-    const about = this.#aboutOf(history);
+    const { about } = kind;
     if (subject.isSeveral && this.#kinds.isOfOne(kind, same, bad)) {
       return { signal: 'none', verdict: 'fail' };
     }
@@ -601,7 +590,7 @@ export class Diagnosis {
     if (kind === 'found') return this.#isMisled ? 'drop' : 'believe';
     const isVerdict = kind === 'rejected' || kind === 'not_found';
     const isWell = this.#counts.goods > 0 && this.#state === 'well';
-    return isVerdict && this.#aboutOf(history) === 'own' && isWell ? 'believe' : 'drop';
+    return isVerdict && history.kind.about === 'own' && isWell ? 'believe' : 'drop';
   }
 
   #stop(why: Stop): void {

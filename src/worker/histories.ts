@@ -26,7 +26,7 @@ export class Histories {
   of(subject: Subject, kind: AnswerKind): History {
     const known = this.#all.get(subject);
     if (known) return known;
-    const none = { kind, bad: 0, same: 0, alike: 0, share: 0, answeredAt: 0 };
+    const none = { kind, bad: 0, same: 0, alike: 0, answeredAt: 0 };
     const before = subject.partOf && this.#all.get(subject.partOf);
     const history = { ...none, ...before };
     this.#all.set(subject, history);
@@ -52,7 +52,7 @@ export class Histories {
   bettered(history: History): void {
     if (this.isAlone(history)) return;
     this.#kinds.wellAfter(history.kind, history.alike);
-    this.#kinds.repeated(history.kind, false, history.share);
+    this.#kinds.repeated(history.kind, false);
   }
 
   /** A lookup got a bad answer, perhaps another one. */
@@ -70,16 +70,16 @@ export class Histories {
       history.before = { kind: history.kind, same: history.same };
       history.same = before?.kind === kind ? before.same : 0;
       // What is its own comes whenever nothing is in the way: what it got before is not.
-      if (kind.about === 'own') this.#kinds.repeated(history.kind, false, history.share);
+      if (kind.about === 'own') this.#kinds.repeated(history.kind, false);
       // It may be the same as before that.
       if (before?.kind !== kind) return;
     }
     history.same += 1;
-    this.#kinds.noteSame(kind, domain, history.share);
+    kind.same.add(domain);
     if (history.same === HOPELESS) kind.hopeless += 1;
     if (kind.countedAt === this.#counts.goods) return;
     kind.countedAt = this.#counts.goods;
-    this.#kinds.repeated(kind, true, history.share);
+    this.#kinds.repeated(kind, true);
     // Of a limit the same may be said while it is passed.
     const mayBeOwn = kind.about !== 'limit' || kind.isLimitByName;
     if (mayBeOwn && kind.bettered === 0 && kind.hopeless >= NEVER_BETTERED) kind.about = 'own';

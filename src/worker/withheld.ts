@@ -78,8 +78,6 @@ export interface History {
   before?: Pick<History, 'kind' | 'same'>;
   /** The last of them that are of one kind. */
   alike: number;
-  /** The share of domains that got it when this one did for the first time. */
-  share: number;
   /** Answers that had come with the last one. */
   answeredAt: number;
 }

@@ -23,16 +23,10 @@ function given(meaning: Meaning, every: number) {
 }
 
 /** So many domains were asked again. */
-function askAgain(
-  kinds: AnswerKinds,
-  kind: AnswerKind,
-  domains: number,
-  isSame: boolean,
-  shareBefore = 0,
-): void {
+function askAgain(kinds: AnswerKinds, kind: AnswerKind, domains: number, isSame: boolean): void {
   for (let at = 0; at < domains; at += 1) {
-    if (isSame) kinds.noteSame(kind, `${at}.example`, shareBefore);
-    kinds.repeated(kind, isSame, shareBefore);
+    if (isSame) kind.same.add(`${at}.example`);
+    kinds.repeated(kind, isSame);
   }
 }
 
@@ -98,26 +92,17 @@ describe('asking again tells whom an answer is about', () => {
     const { kinds, kind } = given(forbidden(), 10);
     for (let time = 0; time < 8; time += 1) {
       kind.same.add('one.example');
-      kinds.repeated(kind, true, 0);
+      kinds.repeated(kind, true);
     }
     expect(kind.about).toBe('unknown');
   });
 
-  it.each(['repeated', 'probeFailed'] as const)(
-    'what was own is open again when %s says so',
-    (what) => {
-      const { kinds, kind } = given(forbidden(), 10);
-      askAgain(kinds, kind, 8, true);
-      expect(kind.about).toBe('own');
-      kinds[what](kind, false, 0);
-      expect(kind).toMatchObject({ about: 'unknown', same: new Set() });
-    },
-  );
-
-  it('a probe that fails makes no plain verdict doubtful', () => {
-    const { kinds, kind } = given(notFound(), 10);
-    kinds.probeFailed(kind);
+  it('what was own is open again when a domain is bettered', () => {
+    const { kinds, kind } = given(forbidden(), 10);
+    askAgain(kinds, kind, 8, true);
     expect(kind.about).toBe('own');
+    askAgain(kinds, kind, 1, false);
+    expect(kind).toMatchObject({ about: 'unknown', same: new Set() });
   });
 
   it('probes that are well while nothing but it comes show the domains’ own', () => {
@@ -125,14 +110,6 @@ describe('asking again tells whom an answer is about', () => {
     for (const domain of ['a', 'b', 'c', 'd']) kind.same.add(domain);
     for (let probe = 0; probe < 20; probe += 1) kinds.probeWell(kind);
     expect(kind.about).toBe('own');
-  });
-
-  it('probes that are well show nothing of what comes by chance', () => {
-    const { kinds, kind } = given(forbidden(), 4);
-    askAgain(kinds, kind, 4, true);
-    askAgain(kinds, kind, 12, false);
-    for (let probe = 0; probe < 50; probe += 1) kinds.probeWell(kind);
-    expect(kind.about).toBe('chance');
   });
 
   it('what was chance is the domains’ own once by far more of them get the same again', () => {
@@ -149,21 +126,6 @@ describe('asking again tells whom an answer is about', () => {
     askAgain(kinds, kind, 1, false);
     askAgain(kinds, kind, 8, true);
     expect(kind.about).toBe('chance');
-  });
-
-  it('the head of a list is its domains’ own, and tells nothing of the rest', () => {
-    const { kinds, kind } = given(forbidden(), 1);
-    for (let probe = 0; probe < 3; probe += 1) kinds.probeWell(kind);
-    askAgain(kinds, kind, 4, true, 1);
-    expect([1, 0.5].map((share) => kinds.aboutOf(kind, share))).toEqual(['own', 'unknown']);
-    kinds.probeFailed(kind);
-    expect(kinds.aboutOf(kind, 1)).toBe('unknown');
-  });
-
-  it('those of the head, asked again later, tell nothing of the rest either', () => {
-    const { kinds, kind } = given(forbidden(), 10);
-    askAgain(kinds, kind, 20, true, 1);
-    expect(kind.about).toBe('unknown');
   });
 });
 
