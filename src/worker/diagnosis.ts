@@ -309,6 +309,7 @@ export class Diagnosis {
     switch (kind.about) {
       case 'own':
         if (kind.isPlain || history.bad > 1) return 'believe';
+        if (FAILS.has(meaning.kind)) return 'retry';
         this.#kinds.noteOwn(kind);
         return isChecked(kind.own) ? 'again' : 'believe';
       case 'chance':

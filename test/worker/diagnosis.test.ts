@@ -176,6 +176,17 @@ describe('a row that chance does not explain asks for a probe', () => {
     expect(diagnosis.probe).toBeUndefined();
   });
 
+  it('when one is well, what fails is tried again once, though retries better it for nobody', async () => {
+    const { diagnosis, several, became, refuse, probed } = open();
+    several(2_000);
+    await refuse(5, 4, answer.away);
+    expect(diagnosis.findings()).toMatchObject([{ about: 'own' }]);
+    const odd = several(12, answer.away);
+    expect((await became(odd)).slice(-1)).toEqual(['held']);
+    probed(answer.found('n1.example'));
+    expect((await became(odd)).slice(-1)).toEqual(['retry']);
+  });
+
   it('when none can be paid for it is taken for down, and one lookup after the other is asked again', async () => {
     const { diagnosis, odd, hear, became } = deploy();
     diagnosis.giveUpProbe();
