@@ -67,6 +67,7 @@ export interface LookupBounds extends Pick<Question, 'budget' | 'list'> {
  * twice.
  */
 const MOST_AGAIN = 30;
+const USUALLY_THROTTLED = 3;
 
 /**
  * Looks a domain up. Never throws for anything that an API does.
@@ -133,6 +134,7 @@ class Lookup implements Question, Subject {
         // It may have been sent elsewhere for a while.
         path = own;
         redirects = 0;
+        if (this.#throttled > USUALLY_THROTTLED) await this.#waitForOthers();
         continue;
       }
       this.#attempts += 1;
@@ -153,6 +155,13 @@ class Lookup implements Question, Subject {
     else if (kind === 'refused' || kind === 'rejected') this.#attempts += 1;
     this.#again += 1;
     return this.#again <= MOST_AGAIN;
+  }
+
+  /** Refused for the rate again and again: it makes way, since the pace does not. */
+  async #waitForOthers(): Promise<void> {
+    const { clock, random, stopSwitch } = this.#context;
+    const times = this.#throttled - USUALLY_THROTTLED;
+    await clock.sleep(backoffMs(times, this.#jitter ?? random(), true), stopSwitch.noNewCall);
   }
 
   /** Hardly any function more awaits it: each takes a hundredth of the time of a lookup. */

@@ -53,6 +53,16 @@ describe('where the head of a list is refused, and one node of four refuses all'
   });
 });
 
+describe('where one domain of ten has an answer of its own that is a 429, beside a limit', () => {
+  const world = worldsOf(1).find(({ name }) => name === 'D 15/s, 10 % own 429');
+  it.each([1, 2, 3])('no other fails for having been asked too fast: %i', async (number) => {
+    if (!world) throw new Error('the world has another name');
+    const [score] = await playAll([{ ...world, name: `${world.name} #${number}` }]);
+    // Of 450; it was up to 39.
+    expect(score).toMatchObject({ how: 'done', wrongKept: 0, wrongFailed: 0 });
+  });
+});
+
 describe('a list that is hardly longer than what a limit told by 403 has saved up', () => {
   it.each([1, 2, 3, 4])('has no domain that is told refused: %i', async (number) => {
     const limits = [limit('bucket', 12, 1, { burst: 24, told: '403' })];
