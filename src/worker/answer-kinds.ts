@@ -45,11 +45,10 @@ export class AnswerKind implements Pick<Finding, 'httpStatus' | 'reason'> {
   /** Whether it says by itself that it is a limit, as 429 does; and whether it may be one. */
   readonly isLimitByName: boolean;
   readonly mayBeLimit: boolean;
-  /**
-   * Whether it says nothing of a domain, as 500 does; whether it is waited out though it is no
-   * limit.
-   */
+  /** Whether it says nothing of a domain: a limit or a failure, such as 500; or a failure. */
+  readonly isOfMoment: boolean;
   readonly isFailure: boolean;
+  /** Whether it is waited out though it is no limit. */
   isSpell = false;
   /** How often it came of late to domains that were asked for the first time, and to any. */
   readonly fresh: Recent = { count: 0, at: 0 };
@@ -84,11 +83,11 @@ export class AnswerKind implements Pick<Finding, 'httpStatus' | 'reason'> {
   constructor(meaning: Meaning, totals: Totals) {
     const { kind, httpStatus, form, isSure } = meaning;
     const isLimitByName = kind === 'throttled' || kind === 'quota';
-    const isOfMoment = isLimitByName || kind === 'away' || kind === 'machine';
+    this.isOfMoment = isLimitByName || kind === 'away' || kind === 'machine';
     const isPlain =
       kind === 'found' ||
       (kind === 'not_found' && form !== 'page') ||
-      (isSure === true && !isOfMoment);
+      (isSure === true && !this.isOfMoment);
     this.httpStatus = httpStatus;
     this.reason = 'reason' in meaning ? meaning.reason : '';
     this.about = isLimitByName ? 'limit' : isPlain ? 'own' : 'unknown';
@@ -97,6 +96,11 @@ export class AnswerKind implements Pick<Finding, 'httpStatus' | 'reason'> {
     this.isLimitByName = isLimitByName;
     this.mayBeLimit = isLimitByName || (!isPlain && kind !== 'failed' && totals.name === 'call');
     this.isFailure = kind === 'away';
+  }
+
+  /** Whether it may well have nothing to do with the domain that gets it. */
+  get isUncertain(): boolean {
+    return this.about === 'chance' || (this.about !== 'own' && this.isOfMoment);
   }
 }
 
@@ -123,6 +127,8 @@ const ENOUGH = 4;
 const SICK = 0.25;
 /** Where it is the domain's own it comes again nearly always, and where not, hardly ever. */
 const ALWAYS = 0.97;
+/** One of so many that are believed is asked again: a belief that is wrong does not last. */
+const CHECKED = 50;
 /** How unlikely by chance the refusals of one domain have to be until they are its own. */
 const UNLIKELY = 0.003;
 const LEAST_PRIOR = 0.05;
@@ -282,11 +288,16 @@ export class AnswerKinds {
     if (kind.bettered > 0 || kind.about === 'limit') kind.about = 'chance';
   }
 
-  /** A domain whose own it is. */
-  noteOwn(kind: AnswerKind): void {
+  /**
+   * A domain whose own it is. Returns whether that is to be checked: often at first, one of fifty
+   * later.
+   */
+  noteOwn(kind: AnswerKind): boolean {
     kind.own += 1;
     if (kind.about === 'limit')
       kind.baseShare = Math.max(kind.baseShare, kind.own / kind.totals.tries);
+    const { own } = kind;
+    return own % CHECKED === 0 || (own > 1 && own < CHECKED && Number.isInteger(Math.log2(own)));
   }
 
   /** Whether one domain gets it so many times more by chance alone only seldom. */

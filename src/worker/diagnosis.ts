@@ -58,8 +58,6 @@ export interface DiagnosisOptions extends FinderOptions {
 
 /** Alike records in a row that are taken for an answer to all. */
 const MANY_ALIKE = 5;
-/** One of so many of a kind that is known is asked again: a belief that is wrong does not last. */
-const CHECKED = 50;
 /** One of so many that are found is told to others. */
 const TOLD_OF = 100;
 /** Calls about a domain that is refused for the rate where nothing else was answered. */
@@ -288,7 +286,7 @@ export class Diagnosis {
       const { history } = one;
       one.isDue ||= history.answeredAt <= answersBefore;
       if (!one.isDue) return undefined;
-      const verdict = this.#knownVerdict(one);
+      const verdict = this.#knownVerdict(history);
       const first = next.get(history.kind);
       // Of the latest, since those of the head of a list may have much in common.
       if (!verdict && (!first || history.bad <= first.bad)) next.set(history.kind, history);
@@ -301,24 +299,19 @@ export class Diagnosis {
   }
 
   /** What becomes of an answer whose kind is known; undefined while it is not. */
-  #knownVerdict({
-    history,
-    meaning,
-  }: Pick<WithheldAnswer, 'history' | 'meaning'>): Verdict | undefined {
-    const { kind } = history;
+  #knownVerdict({ kind, bad, same }: History): Verdict | undefined {
     switch (kind.about) {
       case 'own':
-        if (kind.isPlain || history.bad > 1) return 'believe';
-        if (FAILS.has(meaning.kind)) return 'retry';
-        this.#kinds.noteOwn(kind);
-        return isChecked(kind.own) ? 'again' : 'believe';
+        if (kind.isPlain || bad > 1) return 'believe';
+        if (kind.isOfMoment) return 'retry';
+        return this.#kinds.noteOwn(kind) ? 'again' : 'believe';
       case 'chance':
-        if (this.#kinds.isOfDomain(kind, history.same)) return 'believe';
-        return FAILS.has(meaning.kind) ? 'soon' : 'again';
+        if (this.#kinds.isOfDomain(kind, same)) return 'believe';
+        return kind.isOfMoment ? 'soon' : 'again';
       case 'limit':
         return 'again';
       case 'unknown':
-        return FAILS.has(meaning.kind) ? 'retry' : undefined;
+        return kind.isOfMoment ? 'retry' : undefined;
     }
   }
 
@@ -346,12 +339,12 @@ export class Diagnosis {
     if (this.#state === 'down') return withheld('failing');
     if (isLimit || isFound) return this.#refusedForRate(history, meaning, isAlone);
     const isNews =
-      isFresh && !this.#isTrusted(meaning) && !this.#options.wasBadBefore?.(subject.domain);
+      isFresh && !this.#isTrusted(kind) && !this.#options.wasBadBefore?.(subject.domain);
     if (isNews) this.#outage.bad(kind, subject.domain);
     if (this.#state === 'suspected') return withheld('none');
     this.#limits.suspect(kind, meaning.retryAfterMs !== undefined);
     // It comes again, and nobody was well in between: too few may be left to show what it is about.
-    if (isAlone && isUncertain(meaning, kind)) return withheld('none');
+    if (isAlone && kind.isUncertain) return withheld('none');
     return this.#weighOne(history, meaning, subject);
   }
 
@@ -362,7 +355,7 @@ export class Diagnosis {
       return { signal: 'none', verdict: 'fail' };
     }
     const signal = about === 'own' || about === 'chance' ? 'good' : 'none';
-    if (FAILS.has(meaning.kind)) {
+    if (kind.isOfMoment) {
       const isHopeless = about === 'own' && bad > 1;
       return { signal, verdict: isHopeless ? 'fail' : about === 'chance' ? 'soon' : 'retry' };
     }
@@ -378,12 +371,12 @@ export class Diagnosis {
   }
 
   /** Refusals are no sign of an outage, however many come. */
-  #isTrusted({ kind }: Meaning): boolean {
-    return this.#options.isTrusting === true && !FAILS.has(kind);
+  #isTrusted(kind: AnswerKind): boolean {
+    return this.#options.isTrusting === true && !kind.isOfMoment;
   }
 
   #badAtFirst(history: History, meaning: Meaning, subject: Subject, call: Call): Weighed {
-    if (this.#isTrusted(meaning)) return BELIEVED;
+    if (this.#isTrusted(history.kind)) return BELIEVED;
     const why = this.#options.wasBadBefore?.(subject.domain)
       ? undefined
       : this.#first.bad(history.kind, meaning, subject.domain, call);
@@ -391,7 +384,9 @@ export class Diagnosis {
     if (this.#isOver) return { signal: 'none', verdict: 'drop' };
     const isDown = why === 'down' || this.#state === 'down';
     if (isDown) this.#outage.goDown();
-    const signal = isDown ? 'failing' : isOut(meaning) ? 'out' : 'none';
+    // The API says that it is out, and until when.
+    const isOut = history.kind.isFailure && meaning.retryAfterMs !== undefined;
+    const signal = isDown ? 'failing' : isOut ? 'out' : 'none';
     return { signal, verdict: this.#withhold(meaning, subject, history) };
   }
 
@@ -400,7 +395,7 @@ export class Diagnosis {
     const { goods } = this.#counts;
     if (this.#kinds.isOfDomain(kind, same)) {
       this.#kinds.noteOwn(kind);
-      return { signal: 'none', verdict: REFUSES.has(meaning.kind) ? 'believe' : 'retry' };
+      return { signal: 'none', verdict: kind.isOfMoment ? 'retry' : 'believe' };
     }
     // Nobody else is there to tell: it is not asked for ever.
     if (goods === 0 && bad >= MOST_ALONE && kind.same.size === 0) {
@@ -414,7 +409,7 @@ export class Diagnosis {
     this.#refusals += 1;
     const isDoubtful = isAlone || this.#refusals >= MANY_REFUSALS;
     if (isDoubtful && !isStated) this.#outage.askProbe();
-    const isOutage = !isLimit && isOut(meaning);
+    const isOutage = !isLimit && isStated && kind.isFailure;
     const signal = isOutage ? 'out' : isLimit ? this.#limits.signalOf(kind) : 'none';
     return { signal, verdict: 'again' };
   }
@@ -467,7 +462,7 @@ export class Diagnosis {
   #endShortOutage(): void {
     this.#outage.clear();
     this.#withheld.release((one) => {
-      if (!FAILS.has(one.meaning.kind)) return undefined;
+      if (!one.history.kind.isOfMoment) return undefined;
       this.#histories.forget(one.subject);
       return 'again';
     });
@@ -485,7 +480,7 @@ export class Diagnosis {
     if (!this.#outage.probeFailed(kind)) return 'none';
     const stop = this.#firstStop.likely;
     // An address that was right before is right: something else answers there for a while.
-    if (stop && stop.reason !== 'misdirected' && !FAILS.has(meaning.kind)) {
+    if (stop && stop.reason !== 'misdirected' && !kind.isOfMoment) {
       this.#stop(stop);
       return 'none';
     }
@@ -504,9 +499,7 @@ export class Diagnosis {
   #withhold(meaning: Meaning, subject: Subject, history: History): Verdict | Promise<Verdict> {
     if (this.#isOver) return this.#lastVerdict({ meaning, history });
     const verdict = this.#withheld.withhold(subject, meaning, history);
-    if (this.#withheld.unknown >= MOST_UNKNOWN && this.#state === 'well') {
-      this.#outage.askProbeWhileIdle();
-    }
+    if (this.#withheld.unknown >= MOST_UNKNOWN) this.#outage.askProbeWhileIdle();
     return verdict;
   }
 
@@ -527,14 +520,14 @@ export class Diagnosis {
     if (this.#isProbeOfUse() && this.#outage.askProbeWhileIdle()) return;
     this.#withheld.release((one) => {
       const { kind, alike } = one.history;
-      if (FAILS.has(one.meaning.kind)) return this.#knownVerdict(one) ?? 'retry';
+      if (kind.isOfMoment) return this.#knownVerdict(one.history) ?? 'retry';
       const areOthers = this.#options.home.others?.areThere === true;
       const isOnly = this.#counts.goods === 0 && !areOthers;
       if (kind.isPlain || isOnly || one.meaning.kind === 'found') return 'believe';
       // Twice the same is enough, unless asking again has made others good, here or elsewhere.
       const isOften = kind.bettered > 0 || areOthers;
       const enough = isOften ? HOPELESS : 1;
-      const known = this.#knownVerdict(one);
+      const known = this.#knownVerdict(one.history);
       if (known || alike <= enough) return known ?? 'again';
       // Where domains that are well got it of late, too, it may be gone after a pause.
       return this.#kinds.isOfProbes(kind) ? 'retry' : 'believe';
@@ -548,9 +541,9 @@ export class Diagnosis {
   #isProbeOfUse(): boolean {
     if (this.#options.isTrusting) return false;
     if (this.#withheld.unknown >= ENOUGH_UNKNOWN) return true;
-    return this.#withheld.some(({ meaning, history }) => {
+    return this.#withheld.some(({ history }) => {
       const { kind, alike, bad } = history;
-      if (isUncertain(meaning, kind)) return bad > 1;
+      if (kind.isUncertain) return bad > 1;
       return kind.about === 'unknown' && alike > 1 && this.#histories.isAlone(history);
     });
   }
@@ -603,29 +596,5 @@ export class Diagnosis {
   }
 }
 
-/** Often at first, and one of fifty later. */
-function isChecked(count: number): boolean {
-  return (
-    count % CHECKED === 0 || (count > 1 && count < CHECKED && Number.isInteger(Math.log2(count)))
-  );
-}
-
-/** Whether it may well have nothing to do with the domain. */
-function isUncertain({ kind }: Meaning, { about }: AnswerKind): boolean {
-  return about === 'chance' || (about !== 'own' && FAILS.has(kind));
-}
-
-/** Whether the API says that it is out, and until when. */
-function isOut({ kind, retryAfterMs }: Meaning): boolean {
-  return kind === 'away' && retryAfterMs !== undefined;
-}
-
 const GOOD: Weighed = { signal: 'good', verdict: 'believe' };
 const BELIEVED: Weighed = { signal: 'none', verdict: 'believe' };
-const FAILS: ReadonlySet<Meaning['kind']> = new Set(['away', 'machine', 'throttled', 'quota']);
-const REFUSES: ReadonlySet<Meaning['kind']> = new Set([
-  'rejected',
-  'refused',
-  'not_found',
-  'found',
-] as const);
