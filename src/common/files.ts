@@ -68,7 +68,7 @@ const MOST_LINKS = 40;
  *
  * @throws Error that says so when a link belongs neither to this user nor to root, and lies in a
  *   folder where everybody may put things, such as `/tmp`, or does not belong to the owner of the
- *   folder. Root follows no other user's
+ *   folder. Root follows no other user's; `ENOENT` when it leads out of a folder that is not there
  */
 export async function followOwnLinks(path: string): Promise<string> {
   const names = path.split(sep);
@@ -86,6 +86,8 @@ export async function followOwnLinks(path: string): Promise<string> {
       names.unshift(...target.split(sep));
       if (isAbsolute(target)) place = sep;
     } else if (found) place = here;
+    // The system finds nothing there, and not what is beside that folder.
+    else if (names.includes('..')) throw Object.assign(new Error(here), { code: 'ENOENT' });
     else return join(here, ...names);
   }
 }

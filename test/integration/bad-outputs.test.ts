@@ -38,6 +38,16 @@ describe('an output that cannot be used', () => {
     expect(folder.read('list.csv')).toBe(LIST);
   });
 
+  it.each(['--out', '--failures', '--changes'])(
+    'is the input, by way of a folder that is not there: %s',
+    async (flag) => {
+      const folder = openList(LIST);
+      const ended = await enrichHere(folder, api.url, flag, 'none/../list.csv');
+      expectRefusal(ended, /none\/\.\.\/list\.csv: there is no folder/);
+      expect(folder.read('list.csv')).toBe(LIST);
+    },
+  );
+
   it('is in a folder that is not there or takes no files, or is a folder', async () => {
     const folder = openList(LIST);
     mkdirSync(folder.at('folder.csv'));
