@@ -109,15 +109,32 @@ interface Mistake {
   readonly message: string;
 }
 
+/** Kinds of values, as people call them who write YAML. */
+const KINDS: Readonly<Partial<Record<string, string>>> = {
+  object: 'keys with values',
+  record: 'keys with values',
+  array: 'a list',
+  string: 'a text',
+  boolean: 'true or false',
+  number: 'a number',
+};
+
+/** A message of a schema in the words of people who write YAML. */
+function inWords(message: string): string {
+  return message
+    .replace(/^Invalid (?:input|option): /, '')
+    .replace(/^expected \w+, received undefined$/, 'it is missing')
+    .replaceAll(/(?<=^expected |, received )\w+(?=, received |$)/g, (one) => KINDS[one] ?? one)
+    .replaceAll('"|"', '", "');
+}
+
 /** What a schema finds wrong, in words for people. */
 function* mistakesIn(schema: z.ZodType, error: z.ZodError | undefined): Generator<Mistake> {
   for (const issue of error?.issues ?? []) {
     const { path } = issue;
     if (issue.code !== 'unrecognized_keys') {
       const key = path.findLast((step) => typeof step === 'string');
-      const message = issue.message
-        .replace(/^Invalid (?:input|option): /, '')
-        .replace(/^expected \w+, received undefined$/, 'it is missing');
+      const message = inWords(issue.message);
       yield { path, message: key === undefined ? message : `${key}: ${message}` };
       continue;
     }

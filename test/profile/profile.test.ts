@@ -174,7 +174,7 @@ describe('a profile is refused', () => {
     ['its parameters', 'params: { apiKey: Bearer-abc }', /'apiKey' is a credential; say in 'auth'/],
     ['its path', 'path: "/v1?d={domain}&api_key=Bearer-abc"', /path: 'api_key' is a credential/],
     ['the name of its variable', 'apiKeyEnv: Bearer-abc', /apiKeyEnv: expected the bare name/],
-    ['its whole text', undefined, /^acme\.yaml:1:1: expected object, received string/],
+    ['its whole text', undefined, /^acme\.yaml:1:1: expected keys with values, received a text/],
     ['a path without the domain', 'path: /v2/Bearer-abc', /:4:9: path: expected \{domain\} in it/],
   ])('with a credential in %s, which is not repeated', (_, line, expected) => {
     const request = `request:\n  baseUrl: "http://127.0.0.1:9"\n  auth: none\n  ${line}\n`;
