@@ -60,6 +60,9 @@ export async function findEncoding(
   insisted: Encoding | undefined,
   { sample: start, read }: Pick<Source, 'sample' | 'read'>,
 ) {
+  if (/^(?:\xff\xfe\0\0|\0\0\xfe\xff)/.test(start.toString('latin1', 0, 4))) {
+    throw unreadable(name, 'it is UTF-32, which nothing here reads; save it as UTF-8');
+  }
   // A file that was saved twice may have more than one mark.
   const [marks = ''] =
     /^(?:(?:\xef\xbb\xbf)+|(?:\xff\xfe)+|(?:\xfe\xff)+)/.exec(start.toString('latin1', 0, 64)) ??

@@ -154,6 +154,8 @@ describe('the encoding of a list', () => {
     ],
     ['not what was named', iconv.encode(WEST, 'latin1'), 'utf-8', /line 2 is not UTF-8/],
     ['a mark of another', Buffer.from('\uFEFFa', 'utf16le'), 'latin1', /mark of UTF-16 LE; leave/],
+    ['UTF-32', iconv.encode(WEST, 'utf-32le', { addBOM: true }), undefined, /it is UTF-32.*UTF-8/],
+    ['UTF-32 BE', iconv.encode(WEST, 'utf-32be', { addBOM: true }), undefined, /it is UTF-32/],
   ])('is refused: %s', async (_, bytes, encoding, expected) => {
     await expect(read(bytes, encoding)).rejects.toThrow(expected);
   });
