@@ -99,7 +99,7 @@ function openTables(root: RootDatabase, folder: string) {
   const id = typeof known === 'string' ? known : randomUUID();
   if (id !== known) meta.putSync('id', id);
   const tableOf = <V>(name: string, encoding: 'binary' | 'json'): Table<V> =>
-    root.openDB<V, string>(name, { encoding });
+    withTexts(root.openDB<V, string>(name, { encoding }));
   return {
     /** A unique id of this store, which it keeps when its folder is moved. */
     id,
@@ -116,6 +116,18 @@ function openTables(root: RootDatabase, folder: string) {
     calls: tableOf<unknown>('calls', 'json'),
     meta: meta as Table<unknown>,
   };
+}
+
+/** Leaves out keys that are no texts: damage makes them, and they count as not there. */
+function withTexts<V>(table: Database<V, string>): Database<V, string> {
+  const all = table.getRange.bind(table);
+  // `getKeys` of lmdb is this with keys alone.
+  table.getRange = (range) =>
+    all(range).filter((one: unknown) => {
+      const { key } = Object(one) as { readonly key?: unknown };
+      return typeof one === 'string' || typeof key === 'string';
+    });
+  return table;
 }
 
 function createWrites(

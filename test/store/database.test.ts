@@ -14,7 +14,7 @@ import { open } from 'lmdb';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/store/database.ts';
 import { own } from '../../src/store/owner.ts';
-import { deleteDomains } from '../../src/store/upkeep.ts';
+import { countStore, deleteDomains } from '../../src/store/upkeep.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 import { homeOf, makeHomeIn, makeOlder } from './homes.ts';
 import { openStore, outcomeOf } from './outcomes.ts';
@@ -281,6 +281,20 @@ it('a store that is damaged somewhere is refused, or has what it had; what is no
   }
   expect(ended.whole).toBeGreaterThan(3_000);
   expect(ended.refused).toBeGreaterThan(3);
+});
+
+it('a key that damage has made into something else than a text counts as not there', async () => {
+  const { folder } = await fillStore();
+  const root = open({ path: homeOf(folder), noSubdir: false, maxDbs: 16 });
+  const key = ['one:a', Symbol.for('b')];
+  await root.openDB({ name: 'answers', encoding: 'binary' }).put(key, Buffer.from([2]));
+  await root.close();
+  const store = await openStore(folder, 'one');
+  expect(store.foundDomains()).toContain(domainOf(1));
+  await store.close();
+  const database = await openDatabase(folder);
+  expect(countStore(database).apis).toMatchObject([{ statuses: { found: 500 } }]);
+  await database.close();
 });
 
 /** From 0 to below 1, the same for each run. */
