@@ -24,6 +24,8 @@ export interface Question {
   readonly budget?: Budget | undefined;
   /** Whose it is. Lists that wait have turns. @default the only list's */
   readonly list?: unknown;
+  /** Whether a redirect has led there. @default false */
+  readonly isRedirected?: boolean;
 }
 
 /**
@@ -59,8 +61,8 @@ export class Gate {
   #isProbing = false;
   /** What bounds the calls of those who asked last: a probe is made for them. */
   #payer: Budget | undefined;
-  /** What those in line would pay with. */
-  readonly #inLine = new Set<{ readonly spend: BudgetPermit }>();
+  /** What those in line would pay with, and what bounds their calls. */
+  readonly #inLine = new Set<Pick<Question, 'budget'> & { readonly spend: BudgetPermit }>();
   /** All lookups that are left are withheld, unless one has asked since. */
   #isIdle = false;
 
@@ -99,9 +101,11 @@ export class Gate {
       signal.throwIfAborted();
       if (pause?.isPaused) await pause.whileOpen(signal);
       if (!question.isWanted()) throw new NotAskedError();
-      const spend =
-        (question.budget ? undefined : budget.tryAcquire()) ?? (await this.#acquire(question));
       const kind = diagnosis.wasBad(question.subject) ? 'again' : 'new';
+      const spend =
+        (question.budget ? undefined : budget.tryAcquire()) ??
+        (question.isRedirected ? this.#payAhead(question.budget) : undefined) ??
+        (await this.#acquire(question));
       const isPaid = this.#line.tryStart() || (await this.#turn(spend, kind, question));
       const isStill = !stopSwitch.stopped && !pause?.isPaused && question.isWanted();
       if (isPaid && isStill && !this.#line.isLate && spend.isGood())
@@ -177,14 +181,11 @@ export class Gate {
     this.#line.letThrough();
   }
 
-  /** Those in line may hold all calls that are left: then it takes the one that came first. */
   async #payForProbe(): Promise<BudgetPermit | undefined> {
-    const { budget, clock } = this.#options;
-    const bounds = joinBudgets(this.#payer ? [this.#payer, budget] : [budget]);
-    const atOnce = bounds.tryAcquire();
+    const { clock } = this.#options;
+    const atOnce = this.#payAhead(this.#payer);
     if (atOnce) return atOnce;
-    const [inLine] = this.#inLine;
-    if (inLine && this.#inLine.delete(inLine)) return inLine.spend;
+    const bounds = this.#boundsOf(this.#payer);
     const wait = new AbortController();
     clock.sleep(PROBE_MS, wait.signal).then(
       () => wait.abort(),
@@ -228,6 +229,23 @@ export class Gate {
 
   // ---- what each call needs ----
 
+  #boundsOf(own: Budget | undefined): Budget {
+    const { budget } = this.#options;
+    return joinBudgets(own ? [own, budget] : [budget]);
+  }
+
+  /**
+   * What pays for a probe, or for what a redirect leads to: else the call before was made for
+   * nothing. New ones in line may hold all calls that are left: then it takes that of the last.
+   */
+  #payAhead(own: Budget | undefined): BudgetPermit | undefined {
+    const atOnce = this.#boundsOf(own).tryAcquire();
+    if (atOnce) return atOnce;
+    const last = [...this.#inLine].findLast(({ budget }) => budget === own);
+    if (last) this.#inLine.delete(last);
+    return last?.spend;
+  }
+
   async #acquire(question: Question): Promise<BudgetPermit> {
     const { budget, stopSwitch } = this.#options;
     const own = await question.budget?.acquire(stopSwitch.noNewCall);
@@ -245,15 +263,15 @@ export class Gate {
 
   /** Waits for its turn. Returns whether it can still pay: a probe may have taken that. */
   async #turn(spend: BudgetPermit, kind: Waiting, question?: Question): Promise<boolean> {
-    const inLine = { spend };
-    this.#inLine.add(inLine);
+    const inLine = { spend, budget: question?.budget };
+    if (kind === 'new') this.#inLine.add(inLine);
     try {
       await this.#line.turn(kind, question);
     } catch (error) {
-      if (this.#inLine.delete(inLine)) spend.release();
+      if (this.#inLine.delete(inLine) || kind !== 'new') spend.release();
       throw error;
     }
-    return this.#inLine.delete(inLine);
+    return this.#inLine.delete(inLine) || kind !== 'new';
   }
 
   /** A call that was let through is not made. @param spend what would have paid for it, if any */

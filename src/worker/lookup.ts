@@ -86,6 +86,7 @@ export function lookUp(
 class Lookup implements Question, Subject {
   readonly domain: string;
   readonly budget: Question['budget'];
+  isRedirected = false;
   readonly list: unknown;
   readonly subject: Subject = this;
   readonly #context: LookupContext;
@@ -128,7 +129,8 @@ class Lookup implements Question, Subject {
     const own = this.#context.endpoint.path(this.domain);
     let path = own;
     for (let redirects = 0; ; ) {
-      const verdict = await this.#call(path, redirects === 0);
+      this.isRedirected = redirects > 0;
+      const verdict = await this.#call(path);
       const meaning = this.#last;
       if (verdict === 'again' && this.#mayAskAgain()) {
         // It may have been sent elsewhere for a while.
@@ -165,9 +167,9 @@ class Lookup implements Question, Subject {
   }
 
   /** Hardly any function more awaits it: each takes a hundredth of the time of a lookup. */
-  async #call(path: string, mayBeTogether: boolean): Promise<Verdict> {
+  async #call(path: string): Promise<Verdict> {
     const { batches, client, clock, gate, stopSwitch } = this.#context;
-    if (mayBeTogether && batches) return await this.#callTogether(batches);
+    if (batches && !this.isRedirected) return await this.#callTogether(batches);
     const permit = await gate.ask(this);
     this.#share = 1;
     const sentAtMs = clock.nowMs();
@@ -177,7 +179,7 @@ class Lookup implements Question, Subject {
     } catch (error) {
       permit.abandoned(error);
       this.#throwUnlessClosed(error);
-      return await this.#call(path, mayBeTogether);
+      return await this.#call(path);
     }
     this.#note(meaning, clock.nowMs() - sentAtMs);
     const verdict = permit.ended(meaning);

@@ -74,6 +74,28 @@ describe('--max-calls', () => {
     },
   );
 
+  it.each(['in process', 'over a queue'])(
+    '%s pays for what redirects lead to before it asks about more domains',
+    async (where) => {
+      const { enrich, worker, folder, api } = await openStage(200, {
+        latencyMs: 20,
+        respond: (domain, call) => {
+          const location = `/v1/brand?domain=${domain}&from=old`;
+          return call % 2 === 1 ? { status: 302, headers: { location } } : undefined;
+        },
+      });
+      const bounds = ['--max-calls', '60', '--json'];
+      if (where === 'over a queue') await worker();
+      const ended =
+        where === 'over a queue'
+          ? await enrich('--workers', '0', ...bounds).ended
+          : await enrichHere(folder, api.url, ...bounds);
+      expect(api.stats().calls).toBe(60);
+      // Half of the calls, but for those that were under way with the last one.
+      expect(summaryOf(ended).statuses.found, ended.stderr).toBeGreaterThan(20);
+    },
+  );
+
   it.each(['SIGINT', 'SIGKILL'] as const)(
     'over a queue counts what the run had spent that was ended by %s, and then begins anew',
     async (signal) => {
