@@ -541,9 +541,12 @@ export class Diagnosis {
   #isProbeOfUse(): boolean {
     if (this.#options.isTrusting) return false;
     if (this.#withheld.unknown >= ENOUGH_UNKNOWN) return true;
-    return this.#withheld.some(({ history }) => {
+    // Who shares a list comes to an end of it with each part: most probes would be made for nothing.
+    const areOthers = this.#options.home.others?.areThere === true;
+    return this.#withheld.some(({ meaning, history }) => {
       const { kind, alike, bad } = history;
       if (kind.isUncertain) return bad > 1;
+      if (areOthers && meaning.kind === 'rejected') return false;
       return kind.about === 'unknown' && alike > 1 && this.#histories.isAlone(history);
     });
   }
