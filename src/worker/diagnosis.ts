@@ -541,7 +541,7 @@ export class Diagnosis {
   #isProbeOfUse(): boolean {
     if (this.#options.isTrusting) return false;
     if (this.#withheld.unknown >= ENOUGH_UNKNOWN) return true;
-    // Who shares a list comes to an end of it with each part: most probes would be made for nothing.
+    // Who shares a list comes to an end with each part of it: most probes would tell nothing.
     const areOthers = this.#options.home.others?.areThere === true;
     return this.#withheld.some(({ meaning, history }) => {
       const { kind, alike, bad } = history;

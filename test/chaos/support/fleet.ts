@@ -66,8 +66,8 @@ export interface FleetOptions {
 export const CONCURRENCY = 16;
 /** A domain that was found is asked again where it is to be told whether all is well. */
 export const MOST_PROBES = 12;
-/** Each process finds out anew whom a refusal is about. */
-const MOST_ABOUT_A_REFUSAL = 4;
+/** Each process finds out anew whom a refusal is about, and hands it on when it stops. */
+const MOST_ABOUT_A_REFUSAL = 6;
 const SHARED_KEYS =
   /^\{brandfill\}:([\w.-]+:(meta|id|events|stalled-check|marker|pc|de:.*)$|workers$|queues$|id$|outcomes:127\.0\.0\.1-|probe(:no-log)?$|pace:|taken:|gate:|runs$)/;
 
