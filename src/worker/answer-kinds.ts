@@ -64,6 +64,9 @@ export class AnswerKind implements Pick<Finding, 'httpStatus' | 'reason'> {
   /** Domains that got the same again; answers that asking again made good. */
   readonly same = new Set<string>();
   bettered = 0;
+  /** The same where nobody else was well in between; and pauses at the end that made none good. */
+  lifted = 0;
+  pauses = 0;
   /** Domains that failed however often they were asked again. */
   hopeless = 0;
   /**
@@ -96,6 +99,12 @@ export class AnswerKind implements Pick<Finding, 'httpStatus' | 'reason'> {
     this.isLimitByName = isLimitByName;
     this.mayBeLimit = isLimitByName || (!isPlain && kind !== 'failed' && totals.name === 'call');
     this.isFailure = kind === 'away';
+  }
+
+  /** A pause has made a domain good. */
+  lift(): void {
+    this.lifted += 1;
+    this.pauses = Math.max(0, this.pauses - 1);
   }
 
   /** Whether it may well have nothing to do with the domain that gets it. */

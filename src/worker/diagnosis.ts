@@ -69,6 +69,10 @@ const MOST_UNKNOWN = 40;
 const FEW = 16;
 /** And for so many a probe is asked where nothing else is left to tell. */
 const ENOUGH_UNKNOWN = 5;
+/** At the end of a list, so many pauses, each so many times as long as the one before. */
+const MOST_PAUSES = 2;
+const PAUSE_MS = 150;
+const LONGER = 3;
 
 /**
  * Whom an answer is about: its domain, the moment, the rate, or all. One answer is evidence; what
@@ -517,21 +521,59 @@ export class Diagnosis {
     if (this.#isOver || this.#outage.isProbeWanted || this.#firstStop.isInGrace) return;
     if (this.#state === 'down') return this.askAgain();
     this.#firstStop.hearFound();
+    const next = this.#lastTries();
+    for (const [kind] of next) kind.pauses += 1;
+    if (next.size > 0) {
+      return this.#withheld.release(({ history }) =>
+        next.get(history.kind) === history ? 'again' : undefined,
+      );
+    }
     if (this.#isProbeOfUse() && this.#outage.askProbeWhileIdle()) return;
-    this.#withheld.release((one) => {
-      const { kind, alike } = one.history;
-      if (kind.isOfMoment) return this.#knownVerdict(one.history) ?? 'retry';
-      const areOthers = this.#options.home.others?.areThere === true;
-      const isOnly = this.#counts.goods === 0 && !areOthers;
-      if (kind.isPlain || isOnly || one.meaning.kind === 'found') return 'believe';
-      // Twice the same is enough, unless asking again has made others good, here or elsewhere.
-      const isOften = kind.bettered > 0 || areOthers;
-      const enough = isOften ? HOPELESS : 1;
-      const known = this.#knownVerdict(one.history);
-      if (known || alike <= enough) return known ?? 'again';
-      // Where domains that are well got it of late, too, it may be gone after a pause.
-      return this.#kinds.isOfProbes(kind) ? 'retry' : 'believe';
-    });
+    this.#withheld.release((one) => this.#idleVerdict(one));
+  }
+
+  #idleVerdict({ history, meaning }: WithheldAnswer): Verdict {
+    const { kind, alike } = history;
+    const known = this.#knownVerdict(history);
+    if (kind.isOfMoment) return known ?? 'retry';
+    const areOthers = this.#options.home.others?.areThere === true;
+    const isOnly = this.#counts.goods === 0 && !areOthers;
+    if (kind.isPlain || isOnly || meaning.kind === 'found') return 'believe';
+    // Twice the same is enough, unless asking again has made others good, here or elsewhere.
+    const isOften = kind.bettered + kind.lifted > 0 || areOthers;
+    const enough = isOften ? HOPELESS : 1;
+    if (known || alike <= enough) return known ?? 'again';
+    // Where domains that are well got it of late, too, it may be gone after a pause.
+    return this.#kinds.isOfProbes(kind) ? 'retry' : 'believe';
+  }
+
+  /** How long nothing is asked until `idle`: what is a limit's is gone by then. */
+  get pauseMs(): number {
+    if (this.#isOver || this.#state !== 'well' || this.#outage.isProbeWanted) return 0;
+    const pauses = [...this.#lastTries().keys()].map((kind) => PAUSE_MS * LONGER ** kind.pauses);
+    return Math.max(0, ...pauses);
+  }
+
+  /**
+   * Nothing new is left to compare with: of what may be a limit's, one at a time is asked again,
+   * after a pause. Where that makes one good, others are likely to be.
+   */
+  #lastTries(): Map<AnswerKind, History> {
+    const next = new Map<AnswerKind, History>();
+    if (this.#counts.goods === 0) return next;
+    for (const { history } of this.#withheld) {
+      const { kind } = history;
+      const [isLifted, isChance] = [kind.lifted > 0, kind.about === 'chance'];
+      // Of many a probe tells more.
+      if (!isLifted && this.#withheld.unknown >= ENOUGH_UNKNOWN) continue;
+      const most = isLifted ? MOST_PAUSES + 1 : MOST_PAUSES;
+      const isOpen = kind.about === 'unknown' || (isChance && isLifted);
+      const mayBeLimit = isOpen && kind.mayBeLimit && !kind.isOfMoment;
+      if (!mayBeLimit || kind.pauses >= most) continue;
+      const first = next.get(kind);
+      if (!first || history.bad <= first.bad) next.set(kind, history);
+    }
+    return next;
   }
 
   /**

@@ -65,6 +65,8 @@ export class Gate {
   readonly #inLine = new Set<Pick<Question, 'budget'> & { readonly spend: BudgetPermit }>();
   /** All lookups that are left are withheld, unless one has asked since. */
   #isIdle = false;
+  /** And nothing is asked for a moment. */
+  #isPausing = false;
 
   constructor(options: GateOptions) {
     const { home, diagnosis, stopSwitch } = options;
@@ -117,6 +119,19 @@ export class Gate {
   /** No lookup is left that waits for nothing. */
   idle(): void {
     this.#isIdle = true;
+    const { clock, diagnosis, stopSwitch } = this.#options;
+    if (this.#isPausing) return;
+    const { pauseMs } = diagnosis;
+    if (pauseMs === 0) return this.#tellIdle();
+    this.#isPausing = true;
+    const go = (): void => {
+      this.#isPausing = false;
+      if (this.#isIdle) this.#tellIdle();
+    };
+    clock.sleep(pauseMs, stopSwitch.noNewCall).then(go, () => {});
+  }
+
+  #tellIdle(): void {
     this.#options.diagnosis.idle(this.#line.inFlight + this.#line.length);
     this.#line.letThrough();
   }
@@ -172,7 +187,7 @@ export class Gate {
     try {
       for (let domain = diagnosis.probe; domain !== undefined; domain = diagnosis.probe) {
         if (!(await this.#askProbe(domain))) diagnosis.giveUpProbe();
-        if (this.#isIdle) diagnosis.idle(this.#line.inFlight + this.#line.length);
+        if (this.#isIdle) this.idle();
       }
     } catch {
       // The run stops.

@@ -50,7 +50,10 @@ export class Histories {
 
   /** A domain that had bad answers is well. */
   bettered(history: History): void {
-    if (this.isAlone(history)) return;
+    if (this.isAlone(history)) {
+      history.kind.lift();
+      return;
+    }
     this.#kinds.wellAfter(history.kind, history.alike);
     this.#kinds.repeated(history.kind, false);
   }

@@ -22,6 +22,10 @@ export class Withheld {
     return new Set(this.#all.map(({ history: { kind } }) => kind));
   }
 
+  [Symbol.iterator](): Iterator<WithheldAnswer> {
+    return this.#all.values();
+  }
+
   some(is: (one: WithheldAnswer) => boolean): boolean {
     return this.#all.some(is);
   }

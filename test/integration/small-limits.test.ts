@@ -13,7 +13,9 @@ interface World {
   readonly perSecond: number;
   /** Calls that it lets through at once. */
   readonly burst: number;
-  readonly status: 403 | 429 | 503;
+  readonly status: 400 | 403 | 429 | 503;
+  /** @default 2 */
+  readonly latencyMs?: number;
   /** Whether a refusal says for how long to wait. */
   readonly isStated?: true;
   readonly flags?: readonly string[];
@@ -30,6 +32,8 @@ const GIVEN = '$rows rows, a limit of $perSecond/s, burst $burst, told by $statu
 
 describe('all is found, with few calls, and no outage is seen once the API has answered', () => {
   it.each<World>([
+    { ...SHORT, rows: 30, latencyMs: 60, most: 60 },
+    { ...SHORT, rows: 30, latencyMs: 60, status: 400, most: 60 },
     { ...SHORT, rows: 37, most: 115 },
     { ...SHORT, rows: 45, most: 150 },
     { ...STATED, perSecond: 53, rows: 60, most: 220 },
@@ -65,11 +69,12 @@ function limitedBy({
   burst,
   status,
   isStated,
+  latencyMs = 2,
 }: Omit<World, 'rows' | 'most'>): SandboxOptions {
   const rate = { count: perSecond, perMs: 1_000 };
   const limiter = createLimiter('token-bucket', rate, burst);
   return {
-    latencyMs: 2,
+    latencyMs,
     respond: () => {
       const verdict = limiter(performance.now());
       if (verdict.allowed) return undefined;

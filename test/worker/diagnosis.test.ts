@@ -234,13 +234,20 @@ it('a refusal is its domain’s own, whatever failed in between', async () => {
 });
 
 describe('at the end of a list', () => {
-  it('what is withheld is asked again, and believed when a probe is well', async () => {
+  it('what is withheld is asked again one by one, after pauses, and believed when a probe is well', async () => {
     const { diagnosis, hear, several, became, probed } = open();
     several(30);
     const odd = several(2, answer.forbidden);
+    const [first = '', last = ''] = odd;
+    expect(diagnosis.pauseMs).toBe(150);
     diagnosis.idle(0);
-    expect(await became(odd)).toEqual(['again', 'again']);
-    for (const domain of odd) hear(domain, answer.forbidden(domain));
+    expect(await became(odd)).toEqual(['held', 'again']);
+    hear(last, answer.forbidden(last));
+    expect(diagnosis.pauseMs).toBe(450);
+    diagnosis.idle(0);
+    expect(await became(odd)).toEqual(['again', 'held']);
+    hear(first, answer.forbidden(first));
+    expect(diagnosis.pauseMs).toBe(0);
     diagnosis.idle(0);
     expect(await became(odd)).toEqual(['held', 'held']);
     probed(answer.found('n30.example'));
@@ -248,13 +255,31 @@ describe('at the end of a list', () => {
     expect(await became(odd)).toEqual(['believe', 'believe']);
   });
 
-  it('the same twice, with nobody well since, is no verdict before a probe', async () => {
+  it('one that is well after a pause gives all others more tries', async () => {
+    const { diagnosis, hear, several, became } = open();
+    several(30);
+    const odd = several(3, answer.forbidden);
+    const [first = '', second = '', last = ''] = odd;
+    diagnosis.idle(0);
+    await nextTurn();
+    hear(last);
+    expect(await became(odd)).toEqual(['held', 'again', 'believe']);
+    for (const domain of [second, first, second, first]) {
+      hear(domain, answer.forbidden(domain));
+      diagnosis.idle(0);
+      expect(await became([first, second])).toContain('again');
+    }
+  });
+
+  it('the same three times, with nobody well since, is no verdict before a probe', async () => {
     const { diagnosis, hear, several, became, probed } = open();
     several(30);
     hear('last.example', answer.invalid());
-    diagnosis.idle(0);
-    expect(await became(['last.example'])).toEqual(['again']);
-    hear('last.example', answer.invalid());
+    for (let time = 0; time < 2; time += 1) {
+      diagnosis.idle(0);
+      expect(await became(['last.example'])).toEqual(['again']);
+      hear('last.example', answer.invalid());
+    }
     diagnosis.idle(0);
     expect(await became(['last.example'])).toEqual(['held']);
     expect([probed(answer.invalid()), probed(answer.invalid())]).toEqual(['none', 'failing']);
@@ -283,9 +308,11 @@ describe('at the end of a list', () => {
     const { diagnosis, hear, several, became, probed } = open();
     several(30);
     const odd = several(2, answer.unauthorized);
-    diagnosis.idle(0);
-    await nextTurn();
-    for (const domain of odd) hear(domain, answer.unauthorized());
+    for (const domain of odd.toReversed()) {
+      diagnosis.idle(0);
+      await nextTurn();
+      hear(domain, answer.unauthorized());
+    }
     diagnosis.idle(0);
     expect(probed(answer.unauthorized())).toBe('none');
     expect(probed(answer.unauthorized())).toBe('failing');

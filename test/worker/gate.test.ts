@@ -103,6 +103,7 @@ function stage(parts: Partial<GateOptions> = {}) {
       giveUpProbe: () => told.push(`no probe of ${set.probes.shift()}`),
       askAgain: keep('ask again'),
       leave: keep('leave'),
+      pauseMs: 0,
       idle: keep('idle'),
       end: keep('end'),
       get trouble() {
