@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
+import type { Socket } from 'node:net';
 import { brotliDecompressSync, gunzipSync, inflateSync, type ZlibOptions } from 'node:zlib';
-import type { Dispatcher, Pool } from 'undici';
+import type { buildConnector, Client, Dispatcher, Pool } from 'undici';
 import { systemErrorCode } from '../common/errors.ts';
 import { findProxy, ProxyError } from './proxy.ts';
 
@@ -74,13 +75,20 @@ function exchange(
   dispatcher: Pick<Dispatcher, 'dispatch'>,
   { origin, path, headers, mostBytes, method = 'GET', body }: ExchangeRequest,
   { timeoutMs, signal }: ExchangeLimits,
+  way: Way = {},
 ): Promise<Exchanged> {
   return new Promise((resolve, reject) => {
     const reader = new ResponseReader(mostBytes, resolve, reject);
     if (signal.aborted) return reader.giveUp();
     reader.limit(timeoutMs, signal);
-    dispatcher.dispatch({ method, origin, path, headers, body: body ?? null }, reader);
+    const options = { method, origin, path, headers, body: body ?? null, way };
+    dispatcher.dispatch(options, reader);
   });
+}
+
+/** Over which connection a call went. */
+interface Way {
+  connection?: () => Socket | undefined;
 }
 
 const NO_HEADERS: ResponseHeaders = {};
@@ -280,7 +288,7 @@ function openConnections(
   const options = { connections, connect, pipelining, headersTimeout: 0, bodyTimeout: 0 };
   const Pool = loadPool();
   const proxy = findProxy(origin);
-  if (!proxy) return new Pool(origin, options);
+  if (!proxy) return new Pool(origin, { ...options, factory: openClient });
   const { ProxyAgent } = load('undici') as typeof import('undici');
   return new ProxyAgent({
     ...options,
@@ -312,6 +320,30 @@ function tunnelWith(
 
 const load = createRequire(import.meta.url);
 
+/** A client, which has one connection, that tells each call which one that is. */
+function openClient(origin: URL, options: Client.Options): Dispatcher {
+  const connect = options.connect as buildConnector.connector;
+  let connection: Socket | undefined;
+  const client = new (load('undici/lib/dispatcher/client.js') as typeof Client)(origin, {
+    ...options,
+    connect: (to, done) =>
+      connect(to, (...[error, socket]) => {
+        connection = socket ?? undefined;
+        if (error) done(error, null);
+        else done(null, socket);
+      }),
+  });
+  const dispatch = client.dispatch.bind(client);
+  return Object.assign(client, {
+    dispatch: (call: Dispatcher.DispatchOptions & { way?: Way }, handler: DispatchHandler) => {
+      if (call.way) call.way.connection = () => connection;
+      return dispatch(call, handler);
+    },
+  });
+}
+
+type DispatchHandler = Dispatcher.DispatchHandler;
+
 /**
  * Loads the pool alone. All of undici, with fetch, caches and WebSockets, takes two to three times
  * as long to load, a good part of the time of a short list.
@@ -340,6 +372,7 @@ const RESET_WEIGHT = 4;
 const MOST_RESETS = 5 * RESET_WEIGHT;
 /** So many calls that went wrong are known until they are made again. */
 const MOST_WRONG = 1_000;
+const MOST_MENDED = 10;
 /** What a limit answers, whichever machine gives it. */
 const TOO_MANY = 429;
 /** After this time connections are kept again: a server that was restarted resets all of them. */
@@ -348,7 +381,8 @@ const SEPARATE_MS = 10 * 60_000;
 /**
  * Opens connections to an API. Nothing is repeated here, so that each request is a call that was
  * asked for. A call that went wrong gets a connection of its own when it is made again: over a kept
- * one the same machine of several would answer. Where that was closed it says so, and after a few
+ * one the same machine of several would answer. While that mends most of them, a connection over
+ * which a call went wrong is not kept. Where that was closed it says so, and after a few
  * of them all calls get one of their own for a while.
  */
 export function openTransport(options: ConnectionsOptions): Transport {
@@ -361,6 +395,8 @@ export function openTransport(options: ConnectionsOptions): Transport {
   let separateUntilMs = 0;
   /** Calls that went wrong, and may be made again. */
   const wrong = new Set<string>();
+  /** How many more of those that were made again went well then than did not. */
+  let mended = 0;
 
   function noteWrong(request: ExchangeRequest): void {
     const [oldest] = wrong;
@@ -371,6 +407,11 @@ export function openTransport(options: ConnectionsOptions): Transport {
   const wasWrong = (request: ExchangeRequest): boolean =>
     wrong.size > 0 && wrong.delete(callOf(request));
 
+  function noteAgain({ httpStatus }: Exchanged): void {
+    const now = mended + (httpStatus < 300 ? 1 : -1);
+    mended = Math.max(-MOST_MENDED, Math.min(MOST_MENDED, now));
+  }
+
   function noteReset(): void {
     unbroken -= 1;
     resets += RESET_WEIGHT;
@@ -380,20 +421,24 @@ export function openTransport(options: ConnectionsOptions): Transport {
   }
 
   function note(request: ExchangeRequest, exchanged: Exchanged): Exchanged {
-    const { httpStatus } = exchanged;
-    if (httpStatus >= 300 && httpStatus !== TOO_MANY) noteWrong(request);
+    if (isWrong(exchanged)) noteWrong(request);
     return exchanged;
   }
 
   return {
     async exchange(request, signal) {
-      const isApart = wasWrong(request) || request.isApart === true;
+      const isAgain = wasWrong(request);
+      const isApart = isAgain || request.isApart === true;
       if (isApart || performance.now() < separateUntilMs) {
         separate ??= openConnections(options, { areKept: false });
-        return note(request, await exchange(separate, request, { timeoutMs, signal }));
+        const exchanged = await exchange(separate, request, { timeoutMs, signal });
+        if (isAgain) noteAgain(exchanged);
+        return note(request, exchanged);
       }
       try {
-        const exchanged = await exchange(kept, request, { timeoutMs, signal });
+        const way: Way = {};
+        const exchanged = await exchange(kept, request, { timeoutMs, signal }, way);
+        if (mended >= 0 && isOfMachine(exchanged)) way.connection?.()?.destroy();
         unbroken = connections;
         if (resets > 0) resets -= 1;
         return note(request, exchanged);
@@ -409,6 +454,19 @@ export function openTransport(options: ConnectionsOptions): Transport {
     },
   };
 }
+
+/** Whether another machine might answer otherwise. */
+const isWrong = (came: Exchanged): boolean =>
+  (came.httpStatus >= 300 && came.httpStatus !== TOO_MANY) || isPage(came);
+
+/** Whether a machine may answer so whatever it is asked. */
+const isOfMachine = (came: Exchanged): boolean =>
+  came.httpStatus >= 500 || DENIED.has(came.httpStatus) || isPage(came);
+
+const DENIED: ReadonlySet<number> = new Set([401, 403]);
+
+const isPage = ({ headers }: Exchanged): boolean =>
+  String(headers['content-type']).startsWith('text/html');
 
 const callOf = ({ path, body = '' }: ExchangeRequest): string => `${path} ${body}`;
 

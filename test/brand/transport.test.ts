@@ -91,7 +91,7 @@ describe('a connection', () => {
     [302, 'x'.repeat(100)],
     [404, ''],
     [429, 'x'.repeat(5_000)],
-    [500, 'x'.repeat(60_000)],
+    [429, 'x'.repeat(60_000)],
   ])('is used again after an answer of %i', async (status, body) => {
     const server = await useHttpServer((_, response) => {
       response.writeHead(status, { location: '/elsewhere' }).end(body);
@@ -102,6 +102,22 @@ describe('a connection', () => {
     }
     expect(server.connections()).toBe(1);
   });
+
+  it.each([401, 403, 500, 503])(
+    'is left after %i, which one machine may answer',
+    async (status) => {
+      const server = await useHttpServer((_, response) => {
+        response.writeHead(status).end(JSON_BODY);
+      });
+      const { ask } = useClient(server.url);
+      for (let call = 0; call < 3; call += 1) await ask(`${call}.example`);
+      expect(server.connections()).toBe(3);
+      // Over another one it comes again: it is no machine's.
+      await ask('0.example');
+      for (let call = 3; call < 6; call += 1) await ask(`${call}.example`);
+      expect(server.connections()).toBe(5);
+    },
+  );
 
   it.each([
     { status: 200, connections: 1 },

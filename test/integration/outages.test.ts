@@ -138,26 +138,55 @@ describe('an outage that only the last three rows of a list meet', () => {
   });
 });
 
-/** An API on four machines, one of which refuses all: each connection is to the next of them. */
-async function openFourMachines(isRefused: (domain: string) => boolean) {
+type Answer = Readonly<{ status: number; type?: string; body: string }>;
+
+/**
+ * An API on four machines: each connection is to the next of them, and the first answers all calls
+ * alike.
+ */
+async function openFourMachines(sick: Answer, isRefused: (domain: string) => boolean) {
   const machines = new WeakMap<object, number>();
   let connections = 0;
-  return await useHttpServer(({ url = '', socket }, response) => {
+  let calls = 0;
+  const { url: baseUrl } = await useHttpServer(({ url = '', socket }, response) => {
+    calls += 1;
     const machine = machines.get(socket) ?? connections++ % 4;
     machines.set(socket, machine);
     const domain = new URL(url, 'http://api.example').searchParams.get('domain') ?? '';
+    const refusal = machine === 0 ? sick : isRefused(domain) ? REFUSED : undefined;
     setTimeout(() => {
-      response.setHeader('content-type', 'application/json');
-      if (machine === 0 || isRefused(domain)) response.statusCode = 403;
-      response.end(JSON.stringify(response.statusCode === 403 ? { no: true } : { domain }));
+      const { status, type = 'application/json', body } = refusal ?? { status: 200, body: '' };
+      response.writeHead(status, { 'content-type': type });
+      response.end(refusal ? body : JSON.stringify({ domain }));
     }, 20);
   });
+  return { url: baseUrl, calls: () => calls };
 }
+
+const REFUSED: Answer = { status: 403, body: '{"no":true}' };
+const SICK: readonly (Answer & { readonly name: string })[] = [
+  { name: '403', ...REFUSED },
+  { name: '502', status: 502, body: '{"error":"node"}' },
+  { name: 'a page', status: 200, type: 'text/html; charset=utf-8', body: '<p>Oops' },
+];
+
+it.each(
+  SICK.flatMap((sick) => [1, 4].map((concurrency) => ({ name: sick.name, sick, concurrency }))),
+)(
+  'of four machines one answers $name: $concurrency at once soon leave it',
+  async ({ concurrency, sick }) => {
+    const api = await openFourMachines(sick, () => false);
+    const folder = openList(150);
+    const ended = await enrichHere(folder, api.url, '--concurrency', String(concurrency), '--json');
+    expect(summaryOf(ended).statuses.found, ended.stderr).toBe(150);
+    expect(api.calls()).toBeLessThan(180);
+  },
+);
 
 it('of four machines one refuses all, as the first domains are: none that is well is told refused', async () => {
   const all = domains(240);
   const refused = new Set(all.slice(0, 24));
-  const api = await openFourMachines((domain) => refused.has(domain));
+  const api = await openFourMachines(REFUSED, (domain) => refused.has(domain));
   const folder = openList(all.length);
   // Few connections at a time, so that one call after the other may meet the same machine.
   const ended = await enrichHere(folder, api.url, '--concurrency', '2', '--json');
