@@ -144,8 +144,8 @@ export type ReasonAbout<A extends About> = { [K in A]: keyof (typeof REASONS)[K]
 /** One of our own words for why something has no good end. */
 export type Reason = ReasonAbout<About> | `http_${number}` | `proxy_${string}`;
 
-/** A sign that an answer comes from another server or another path. */
-export type Misdirection = ReasonAbout<'address'>;
+/** A sign that an answer comes from another server or another path, or that none can come. */
+export type Misdirection = ReasonAbout<'address'> | 'proxy_connection_refused';
 
 /** Whether a text is one of our reasons, rather than what an API wrote. */
 export function isReason(text: string): text is Reason {

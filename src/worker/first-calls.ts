@@ -111,7 +111,7 @@ export class FirstCalls {
     if (this.#isKnown === true) return false;
     // What was reached before, or may have been, is out where nothing listens.
     const mayBeOut = this.#hasAnswered || this.#isKnown === undefined;
-    if (meaning.reason === 'connection_refused' && mayBeOut) return false;
+    if (REFUSES.has(meaning.reason) && mayBeOut) return false;
     return misdirectionOf(meaning) !== undefined;
   }
 }
@@ -121,6 +121,8 @@ const MANY = 5;
 /** And so many that got something bad, but not the same. */
 const MANY_KINDS = 20;
 const FAILS: ReadonlySet<Meaning['kind']> = new Set(['away', 'machine', 'throttled']);
+const PROXY_REFUSES = 'proxy_connection_refused';
+const REFUSES: ReadonlySet<string> = new Set(['connection_refused', PROXY_REFUSES]);
 
 /** What is about the caller shows in five, whatever earlier runs found. */
 function needsOf(meaning: Meaning, first: number): number {
@@ -166,6 +168,7 @@ const REASONS: Readonly<Partial<Record<number, StopReason>>> = {
 /** The sign of a wrong address. A path that is wrong gives 404 in JSON, too. */
 function misdirectionOf(meaning: Meaning): Misdirection | undefined {
   if (meaning.kind === 'found') return 'same_answer';
+  if (meaning.reason === PROXY_REFUSES) return PROXY_REFUSES;
   return meaning.kind === 'not_found' && meaning.form !== 'page'
     ? 'none_known'
     : misdirectionIn(meaning);

@@ -86,6 +86,19 @@ it('a proxy that lets nobody through costs five calls, and is told of without it
   expect(summaryOf(ended)).toMatchObject({ calls: 5, stopped: { seen: 'proxy_407' } });
 });
 
+it('a proxy that nothing listens at costs five calls', async () => {
+  const folder = openList(50);
+  const args = ['enrich', 'list.csv', '--base-url', 'http://api.example', '--json'];
+  const ended = await runHere(args, {
+    cwd: folder.path,
+    env: { HTTP_PROXY: 'http://127.0.0.1:9' },
+  });
+  expect(ended.code, ended.stderr).toBe(4);
+  expect(ended.stderr).toMatch(/The proxy refused the connection.*HTTP_PROXY/);
+  const seen = 'proxy_connection_refused';
+  expect(summaryOf(ended)).toMatchObject({ calls: 5, stopped: { seen } });
+});
+
 it('--max-failed stops a run of which more fails', async () => {
   const folder = openList(600);
   const respond = (domain: string) => (/[0-3]\.com$/.test(domain) ? { status: 501 } : undefined);
