@@ -1,6 +1,4 @@
 import { scryptSync } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { createCredential, isCredentialName } from '../brand/credential.ts';
 import { createEndpoint } from '../brand/endpoint.ts';
 import { proxyLogins } from '../brand/proxy.ts';
@@ -247,11 +245,8 @@ const LONGEST_SECRET = 64 * 1024;
 function readSecret(file: string): string {
   let why = 'it is empty';
   // What is no file may be the credential itself, unless it ends, or begins, as nothing but a path
-  // does, or its folder is there. What a job file says has its folder in front already.
-  let isPath =
-    file.startsWith('./') ||
-    /\.(?:txt|key|secret|token)$/.test(file) ||
-    (/[^/]\//.test(file) && existsSync(dirname(file)));
+  // does. What a job file says has its folder in front already.
+  let isPath = file.startsWith('./') || /\.(?:txt|key|secret|token)$/.test(file);
   try {
     const secret = readSmallFile(file, LONGEST_SECRET)?.trim();
     isPath = true; // it is there

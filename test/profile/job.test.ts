@@ -53,7 +53,6 @@ describe('the credential of a job', () => {
     ['there is no such file or folder', () => 'my-api.key'],
     ['there is no such file or folder', () => './jobs/k3y'],
     ['there is no such file or folder', () => `${useTempFolder()}/my.txt`],
-    ['there is no such file or folder', () => `${useTempFolder()}/k3y`],
     ['it is a folder, not a file', useTempFolder],
     ['it is empty', () => writeKey(' \n')],
     ['it is too long for a credential', () => writeKey('x'.repeat(70_000))],
