@@ -564,8 +564,9 @@ export class Diagnosis {
     for (const { history } of this.#withheld) {
       const { kind } = history;
       const [isLifted, isChance] = [kind.lifted > 0, kind.about === 'chance'];
-      // Of many a probe tells more.
-      if (!isLifted && this.#withheld.unknown >= ENOUGH_UNKNOWN) continue;
+      // Of many a probe tells more; of one alone nothing speaks for a limit.
+      const { unknown } = this.#withheld;
+      if (!isLifted && (unknown >= ENOUGH_UNKNOWN || unknown === 1)) continue;
       const most = isLifted ? MOST_PAUSES + 1 : MOST_PAUSES;
       const isOpen = kind.about === 'unknown' || (isChance && isLifted);
       const mayBeLimit = isOpen && kind.mayBeLimit && !kind.isOfMoment;
