@@ -142,8 +142,9 @@ const CHECKED = 50;
 const UNLIKELY = 0.003;
 const LEAST_PRIOR = 0.05;
 const SELDOM = 0.02;
-/** And those of several together: each half tells more. */
+/** And those of several together, or so many of them: each half tells more. */
 const UNLIKELY_TOGETHER = 0.3;
+const MOST_TOGETHER = 4;
 /** So many that were bettered tell how often it comes by chance, of late: so many good answers. */
 const ENOUGH_BETTERED = 8;
 const SLOW_DECAY = 1 - 1 / 128;
@@ -316,7 +317,10 @@ export class AnswerKinds {
 
   /** Whether so many refusals of several together may be for one of them. */
   isOfOne(kind: AnswerKind, same: number, bad: number): boolean {
-    return (kind.about !== 'chance' && bad > 2) || this.#chance(kind) ** same < UNLIKELY_TOGETHER;
+    return (
+      (kind.about !== 'chance' && bad > MOST_TOGETHER) ||
+      this.#chance(kind) ** same < UNLIKELY_TOGETHER
+    );
   }
 
   /** A domain was well at last, after so many of the kind. */

@@ -221,7 +221,9 @@ export class Diagnosis {
     if (!this.#first.isOver && !this.#options.hasAnswered) {
       const isNew = this.#first.found(meaning, call);
       if (isNew === false) {
-        const history = this.#histories.of(subject, this.#kinds.of(meaning, call.totals));
+        const kind = this.#kinds.of(meaning, call.totals);
+        const history = this.#histories.of(subject, kind);
+        history.kind = kind;
         return { signal: 'good', verdict: this.#withhold(meaning, subject, history) };
       }
       if (isNew !== true) {
@@ -584,13 +586,13 @@ export class Diagnosis {
   #isProbeOfUse(): boolean {
     if (this.#options.isTrusting) return false;
     if (this.#withheld.unknown >= ENOUGH_UNKNOWN) return true;
-    // Who shares a list comes to an end with each part of it: most probes would tell nothing.
-    const areOthers = this.#options.home.others?.areThere === true;
+    const isFirst = this.#outage.idleProbes === 0;
     return this.#withheld.some(({ meaning, history }) => {
       const { kind, alike, bad } = history;
       if (kind.isUncertain) return bad > 1;
-      if (areOthers && meaning.kind === 'rejected') return false;
-      return kind.about === 'unknown' && alike > 1 && this.#histories.isAlone(history);
+      // Of a verdict on a domain, such as 422, pauses tell enough.
+      if (!isFirst || meaning.kind === 'rejected') return false;
+      return kind.about === 'unknown' && alike > 1;
     });
   }
 

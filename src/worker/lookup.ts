@@ -136,7 +136,9 @@ class Lookup implements Question, Subject {
         // It may have been sent elsewhere for a while.
         path = own;
         redirects = 0;
-        if (this.#throttled > USUALLY_THROTTLED) await this.#waitForOthers();
+        // Those of a batch would wait for different times, and go one by one.
+        const isSingle = this.#context.batches === undefined;
+        if (isSingle && this.#throttled > USUALLY_THROTTLED) await this.#waitForOthers();
         continue;
       }
       this.#attempts += 1;

@@ -271,23 +271,6 @@ describe('at the end of a list', () => {
     }
   });
 
-  it('the same three times, with nobody well since, is no verdict before a probe', async () => {
-    const { diagnosis, hear, several, became, probed } = open();
-    several(30);
-    hear('last.example', answer.invalid());
-    for (let time = 0; time < 2; time += 1) {
-      diagnosis.idle(0);
-      expect(await became(['last.example'])).toEqual(['again']);
-      hear('last.example', answer.invalid());
-    }
-    diagnosis.idle(0);
-    expect(await became(['last.example'])).toEqual(['held']);
-    expect([probed(answer.invalid()), probed(answer.invalid())]).toEqual(['none', 'failing']);
-    expect(await became(['last.example'])).toEqual(['held']);
-    expect(probed(answer.found('n1.example'))).toBe('good');
-    expect(await became(['last.example'])).toEqual(['again']);
-  });
-
   it('what a domain that is well got of late, too, is tried again after a pause', async () => {
     const { diagnosis, hear, several, became, probed } = open();
     several(30);
