@@ -86,12 +86,11 @@ export function openQueue<T>(client: RedisClient, name: string, isOurs = true): 
  * after a failover: locks, and the pause until the next search, would last for so much longer.
  */
 export async function shortenLocks(client: RedisClient, queue: Queue): Promise<void> {
-  const pause = queue.toKey('stalled-check');
-  if ((await client.pttl(pause)) <= LOCK_MS) return;
   const locks = (await queue.getRanges(['active'], 0, -1)).map((id) => `${queue.toKey(id)}:lock`);
-  for (const key of [...locks, pause]) {
-    if ((await client.pttl(key)) > LOCK_MS) await client.pexpire(key, LOCK_MS);
-  }
+  const keys = [queue.toKey('stalled-check'), ...locks];
+  const leftMs = await Promise.all(keys.map((key) => client.pttl(key)));
+  const long = keys.filter((_, at) => (leftMs[at] ?? 0) > LOCK_MS);
+  await Promise.all(long.map((key) => client.pexpire(key, LOCK_MS)));
 }
 
 /** Runs a script of Redis, which is sent once and then only named. */
