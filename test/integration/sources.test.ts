@@ -245,8 +245,10 @@ sources:
     });
     expect(ended.code, ended.stderr).toBe(4);
     // Of forty the first knows ten, refuses ten, each of which is asked again once, and does not
-    // know twenty.
-    expect([one.stats().calls, two.stats().calls]).toEqual([50, 7]);
+    // know twenty. Of the last that are refused two may be asked once more, after a pause.
+    expect(one.stats().calls).toBeGreaterThanOrEqual(50);
+    expect(one.stats().calls).toBeLessThanOrEqual(52);
+    expect(two.stats().calls).toBe(7);
     const statuses = column(rowsOf(folder.read('list.enriched.csv')), 'brand_status');
     const times = (status: string): number => statuses.filter((one) => one === status).length;
     expect(['found', 'rejected', 'skipped'].map(times)).toEqual([17, 10, 13]);
