@@ -41,17 +41,6 @@ const LESS_IF_QUALIFIED = 90;
 /** A column that is blank, nearly so, or has one site for all comes behind all others. */
 const PART_OF_WORTH = { blank: 1 / 500, nearlyBlank: 1 / 10, oneSite: 1 / 400 };
 
-/** A column that may hold the domains. */
-export interface Candidate {
-  readonly profile: ColumnProfile;
-  readonly index: number;
-  readonly name: string;
-  /** 0 for one that is not taken unless it is named. */
-  readonly worth: number;
-  /** Why it is not taken, as a clause. */
-  readonly flaw: string | undefined;
-}
-
 /**
  * Judges the columns of a table by their names and their cells together: the likeliest first, the
  * leftmost of equals.
@@ -64,17 +53,16 @@ export interface Candidate {
  * @param columns names of the columns
  * @param sample rows from all over the list, as cells; 400 of them are looked at
  */
-export function judgeColumns(
-  columns: readonly string[],
-  sample: readonly (readonly string[])[],
-): readonly Candidate[] {
+export function judgeColumns(columns: readonly string[], sample: readonly (readonly string[])[]) {
   const rows = spread(sample);
   const isOnly = columns.length === 1;
   return columns
     .slice(0, MAX_COLUMNS)
     .map((name, index) => {
       const profile = profileOf(rows.map((row) => row[index] ?? ''));
+      /** Why it is not taken, as a clause. */
       const flaw = flawOf(name, profile, isOnly);
+      /** 0 for one that is not taken unless it is named. */
       const worth = flaw === undefined ? worthOf(name, profile) : 0;
       return { index, name, profile, worth, flaw };
     })

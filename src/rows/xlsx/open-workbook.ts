@@ -4,6 +4,7 @@ import { guessDomainColumn } from '../columns/domain-column.ts';
 import { listNames, shorten } from '../columns/names.ts';
 import { describeAbove, findHeader, type HeadRow } from '../columns/table.ts';
 import { findOtherArchive } from '../other-formats.ts';
+import type { Workbook } from '../row-format.ts';
 import { unreadable } from '../source.ts';
 import { type SpoolOptions, spool } from '../spool.ts';
 import {
@@ -114,15 +115,9 @@ function chooseSheets(
 const MOST_LOOKED_AT = 20;
 const ROWS_LOOKED_AT = 60;
 
-/** A list on another sheet than the one that is read. */
-export interface OtherList {
-  readonly sheet: string;
-  readonly column: string;
-}
-
 /** The sheets that have a column of domains too, by their first rows. */
 async function findLists(pack: Package, sheets: readonly SheetPart[], options: SheetOptions) {
-  const lists: OtherList[] = [];
+  const lists: Workbook['otherLists'][number][] = [];
   for (const part of sheets) {
     try {
       const opened = await openSheet(pack, part, options);
@@ -197,23 +192,6 @@ function createLinks({ links }: SheetFrame, targets: ReadonlyMap<string, string>
   return (row, column) => (found.size === 0 ? undefined : found.get(`${row} ${column}`));
 }
 
-/** What was found out about the rows of a sheet. Rows count from 1, columns from 0. */
-interface FoundList {
-  /** The last row of its header, and the first one, which is mostly the same. */
-  readonly headerRow: number;
-  readonly firstHeaderRow: number;
-  /** Names of the columns of the sheet, up to the last one of the list. */
-  readonly columns: readonly string[];
-  /** Its last row; that of its header if there is none. */
-  readonly lastRow: number;
-  /** Rows of the header and above it that have text. */
-  readonly head: readonly SheetRow[];
-  /** What is to be said of the rows above the header. */
-  readonly above: readonly string[];
-  /** The first rows below, and some from all over the list, as they are looked up. */
-  readonly sample: readonly (readonly string[])[];
-}
-
 /** The target of a cell's link. */
 type LinkAt = (row: number, column: number) => string | undefined;
 
@@ -244,12 +222,11 @@ function createListFinder() {
       far = far.filter((_, at) => at % 2 === 0);
       rowsPerFar *= 2;
     },
-    /** Undefined for an empty sheet. */
-    finish: (
-      frame: SheetFrame,
-      tables: readonly SheetTable[],
-      linkAt: LinkAt,
-    ): FoundList | undefined => {
+    /**
+     * What was found out about the rows; undefined for an empty sheet. Rows count from 1, columns
+     * from 0.
+     */
+    finish: (frame: SheetFrame, tables: readonly SheetTable[], linkAt: LinkAt) => {
       const heads = start.map((row, at) => ({
         ...headRowOf(row, start[at - 1], linkAt),
         headerAt: (column: number): number | undefined => {
@@ -265,12 +242,18 @@ function createListFinder() {
       const head = start.filter(({ number }) => number <= last);
       const names = head.filter(({ number }) => number >= first);
       return {
+        /** The last row of its header, and the first one, which is mostly the same. */
         headerRow: last,
         firstHeaderRow: first,
+        /** Names of the columns of the sheet, up to the last one of the list. */
         columns: namesIn(names, frame.merges),
+        /** Its last row; that of its header if there is none. */
         lastRow: Math.max(last, lastRow),
+        /** Rows of the header and above it that have text. */
         head,
+        /** What is to be said of the rows above the header. */
         above: describeAbove(heads, place),
+        /** The first rows below, and some from all over the list, as they are looked up. */
         sample: addressesIn([...start.slice(head.length), ...far], linkAt),
       };
     },
