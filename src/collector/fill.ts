@@ -15,15 +15,6 @@ export interface FillRule {
   readonly field: Field;
 }
 
-/** A row with its filled cells. */
-export interface FilledIn extends RawRow {
-  /**
-   * The values in cells that were blank, by index of their rule, null for none; undefined for other
-   * cells.
-   */
-  readonly fills: readonly CellValue[];
-}
-
 /** Fills blank cells of the list's own columns. */
 export type Fill = ReturnType<typeof createFill>;
 
@@ -32,7 +23,11 @@ export function createFill(rules: readonly FillRule[], format: RowFormat, keepsF
   const columns = rules.map(({ column }) => column);
   const counts: Record<string, number> = Object.fromEntries(columns.map(({ name }) => [name, 0]));
   return {
-    apply: (own: RawRow, answer: JsonObject): FilledIn => {
+    /**
+     * Gives a row with its filled cells, and what was filled into cells that were blank, by index
+     * of their rule, null for none; undefined for other cells.
+     */
+    apply: (own: RawRow, answer: JsonObject) => {
       let row = own;
       const fills = rules.map(({ column, field }): CellValue => {
         const value = field.valueOf(answer);

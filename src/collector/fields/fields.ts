@@ -44,21 +44,14 @@ export function parseFields(spec: string): readonly Field[] {
   });
 }
 
-/** The name of a column of the list, and the field that fills its blank cells. */
-export interface FillSetting {
-  readonly column: string;
-  readonly field: Field;
-}
-
 /**
- * Reads `COLUMN=EXPR`, each EXPR in JMESPath.
+ * Reads `COLUMN=EXPR`, each EXPR in JMESPath: names of columns of the list, and the fields that
+ * fill their blank cells.
  *
  * @param specs as texts, or as expressions by column
  * @throws BrandfillError `INVALID_SETTING`
  */
-export function parseFills(
-  specs: readonly string[] | Readonly<Record<string, string>>,
-): readonly FillSetting[] {
+export function parseFills(specs: readonly string[] | Readonly<Record<string, string>>) {
   const pairs = Array.isArray(specs)
     ? specs.map((spec: string) => spec.split(/=(.*)/s))
     : Object.entries(specs);

@@ -133,17 +133,13 @@ export function createOutputStream(
   };
 }
 
-interface Trouble {
-  first?: Error;
-}
-
 /** In a schedule, several runs share standard output, so each stream has one listener. */
-const troubles = new WeakMap<Writable, Trouble>();
+const troubles = new WeakMap<Writable, { first?: Error }>();
 
-function troubleOf(stream: Writable): Trouble {
+function troubleOf(stream: Writable) {
   const known = troubles.get(stream);
   if (known) return known;
-  const trouble: Trouble = {};
+  const trouble: { first?: Error } = {};
   troubles.set(stream, trouble);
   stream.on('error', (error) => {
     trouble.first ??= error;
