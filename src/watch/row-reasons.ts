@@ -4,7 +4,7 @@ import { sentenceOn } from '../common/reasons.ts';
 import { shortenTo } from '../common/text.ts';
 import { isFilled, type RowColumn, type RowFormat } from '../rows/row-format.ts';
 import type { RunReason, RunView } from './run-view.ts';
-import { STATUSES, type StatusName, upperFirst } from './words.ts';
+import { STATUSES, upperFirst } from './words.ts';
 
 export type RowRecorder = ReturnType<typeof createRowRecorder>;
 
@@ -82,7 +82,11 @@ function withoutParticulars(said: string, domain: string): string {
 const IDENTIFIER = /\b[\da-f]{6,}(?:-[\da-f]{4,})*\b/gi;
 
 /** What the outcome of a row means, and what to do about it, in a sentence or two. */
-export function adviseOn({ status, reason, httpStatus = 0 }: Reasoned): string {
+export function adviseOn({
+  status,
+  reason,
+  httpStatus = 0,
+}: Pick<RunReason, 'status' | 'reason' | 'httpStatus'>): string {
   if (status === 'pending') return 'The API is still finding out: the next run asks again.';
   const means = sentenceOn(reason);
   if (status !== 'failed' && status !== 'stale') {
@@ -92,11 +96,4 @@ export function adviseOn({ status, reason, httpStatus = 0 }: Reasoned): string {
     httpStatus >= 500 ? 'The API had a fault of its own each time.' : 'No usable answer came.';
   const kept = status === 'stale' ? ' These rows keep an older answer.' : '';
   return `${means ?? unknown} The next run tries again.${kept}`;
-}
-
-/** The part of an outcome that says why. */
-interface Reasoned {
-  readonly status: StatusName;
-  readonly reason: string;
-  readonly httpStatus?: number | undefined;
 }

@@ -57,13 +57,6 @@ export function isStalled({ why }: Wait): boolean {
   return why === 'outage' || why === 'no_worker' || why === 'queue' || why === 'redis';
 }
 
-/** Something that a person is told, once. */
-export interface Notice {
-  /** ISO 8601. */
-  at: string;
-  text: string;
-}
-
 /** Why rows were not enriched. */
 export interface RunReason {
   status: keyof StatusCounts;
@@ -221,7 +214,7 @@ export interface RunView {
   /** How long the calls of this process took. */
   latency?: { p50Ms: number; p95Ms: number } | undefined;
   /** What was noted, the first 20. */
-  notices: Notice[];
+  notices: { at: string; text: string }[];
   /** Why rows were not enriched, the 40 most frequent. */
   reasons: RunReason[];
   /** Columns that were added, and how many rows have a value. */

@@ -1,6 +1,5 @@
-import type { OutcomeStatus } from '../calls/outcome.ts';
 import { formatDuration } from '../common/format.ts';
-import type { Wait } from './run-view.ts';
+import type { StatusCounts, Wait } from './run-view.ts';
 
 // The words for statuses, stops and phases, said once for terminal, log, page and report. Reasons
 // of rows stand in `reasons.ts`, which the page does not load.
@@ -9,7 +8,7 @@ export function upperFirst(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-export type StatusName = OutcomeStatus | 'stale' | 'invalid' | 'skipped' | 'fresh';
+export type StatusName = keyof StatusCounts;
 
 /** What became of a row: its name, what that means, and how good it is. */
 export const STATUSES: Readonly<
