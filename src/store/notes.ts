@@ -175,8 +175,11 @@ function mostOf(one: number | undefined, other: number | undefined): number | un
 export interface LogoNote {
   /** The picture in the folder of logos; undefined when there is none. */
   readonly saved?: SavedLogo | undefined;
-  /** Why the picture that was last asked for could not be fetched; undefined when it was. */
-  readonly missing?: MissingLogo | undefined;
+  /**
+   * Why the picture that was last asked for could not be fetched, a word such as `http_404`, and
+   * what identifies its URL; undefined when it was.
+   */
+  readonly missing?: { readonly reason: string; readonly mark: string } | undefined;
   /** When this was found out, in milliseconds since 1970. */
   readonly atMs: number;
 }
@@ -186,13 +189,6 @@ export interface SavedLogo {
   readonly file: string;
   readonly sizeBytes: number;
   /** Identifies the URL of the picture. */
-  readonly mark: string;
-}
-
-export interface MissingLogo {
-  /** A word such as `http_404`. */
-  readonly reason: string;
-  /** Identifies the URL and how it was asked for. */
   readonly mark: string;
 }
 
