@@ -67,7 +67,7 @@ export function createAccess(options: AccessOptions) {
     guard: (async (context, next) => {
       if (!isGranted(context)) return context.text('Sign in first.\n', 401);
       const isReading = context.req.method === 'GET' || context.req.method === 'HEAD';
-      if (isReading || isFromOurPage(originOf(context))) return await next();
+      if (isReading || isFromOurPage(context.req.raw.headers)) return await next();
       return context.text(NOT_OUR_PAGE, 403);
     }) satisfies MiddlewareHandler,
     isGranted,
@@ -94,7 +94,7 @@ export function createAccess(options: AccessOptions) {
     },
     /** Signs in with the token that was typed; says why not. */
     login: async (context: Context): Promise<'granted' | 'wrong' | 'too_slow'> => {
-      if (!isFromOurPage(originOf(context))) return 'wrong';
+      if (!isFromOurPage(context.req.raw.headers)) return 'wrong';
       const form = await readForm(context);
       if (!form) return 'too_slow';
       if (token !== undefined && !isSame(form.get('token') ?? '', token)) return 'wrong';
@@ -123,11 +123,6 @@ export function takes<S extends z.ZodType>(schema: S) {
       `This is not filled in as expected: ${issue?.path.join('.')} (${issue?.message}).`,
     );
   });
-}
-
-function originOf({ req }: Context): Parameters<typeof isFromOurPage>[0] {
-  const [host, origin] = [req.header('host'), req.header('origin')];
-  return { host, origin, fetchSite: req.header('sec-fetch-site') };
 }
 
 /** What was typed into a form, by a stranger; undefined when it is too long, or does not come. */

@@ -34,13 +34,8 @@ export interface BoardSource {
 /** Where nothing is going on. */
 export const EMPTY_BOARD: Board = { runs: [], workers: [], queues: [], schedules: [] };
 
-export interface OwnRunOptions {
-  readonly recorder: Pick<RunRecorder, 'read'>;
-  readonly control: RunControl;
-}
-
 /** The board of a process that makes a single run. */
-export function showOwnRun({ recorder, control }: OwnRunOptions): BoardSource {
+export function showOwnRun(recorder: Pick<RunRecorder, 'read'>, control: RunControl): BoardSource {
   return {
     read: async () => ({ ...EMPTY_BOARD, runs: [recorder.read()] }),
     ask: async (id, action) => {

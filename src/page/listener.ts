@@ -123,14 +123,6 @@ const REASONS: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'there is no host of that name',
 };
 
-/** The headers that say where a request comes from. */
-export interface OriginHeaders {
-  readonly host?: string | undefined;
-  readonly origin?: string | undefined;
-  /** `Sec-Fetch-Site`, which pages cannot set themselves. */
-  readonly fetchSite?: string | undefined;
-}
-
 /**
  * Whether a `Host` header is none that a page elsewhere could use. Such a page can make its own
  * name resolve to an address of ours and then read everything that is served there (DNS rebinding),
@@ -162,10 +154,11 @@ export function createHostCheck(allowed: readonly AllowedHost[], label: string):
  * if the page has TLS or is on their machine. Otherwise the origin of the page has to be the host
  * that is asked, so a proxy has to pass the host on. A request that says nothing is refused.
  */
-export function isFromOurPage({ host, origin, fetchSite }: OriginHeaders): boolean {
-  if (fetchSite !== undefined) return fetchSite === 'same-origin';
-  if (origin === undefined || host === undefined) return false;
-  return URL.canParse(origin) && new URL(origin).host === host.toLowerCase();
+export function isFromOurPage(headers: Headers): boolean {
+  const site = headers.get('sec-fetch-site'); // pages cannot set it themselves
+  if (site !== null) return site === 'same-origin';
+  const origin = headers.get('origin') ?? '';
+  return URL.canParse(origin) && new URL(origin).host === headers.get('host')?.toLowerCase();
 }
 
 /** Checks a condition. Returns a sentence that says why it fails, or nothing when all is well. */

@@ -154,7 +154,7 @@ async function openOwnStatus({ settings }: Job, { recorder, control, options, co
   const { token, words = asItIs } = options;
   const label = words("option 'listen'");
   const dashboard = await createDashboard({
-    source: showOwnRun({ recorder, control }),
+    source: showOwnRun(recorder, control),
     token: readToken({ token, env: process.env }, listen),
     allowHost: undefined,
     label,

@@ -116,24 +116,24 @@ describe('a host that is known', () => {
 describe('isFromOurPage', () => {
   const host = 'dash.example.com:8080';
   it.each([
-    [{ host, origin: 'http://dash.example.com:8080', fetchSite: 'same-origin' }, true],
+    [{ host, origin: 'http://dash.example.com:8080', 'sec-fetch-site': 'same-origin' }, true],
     [{ host, origin: 'http://dash.example.com:8080' }, true],
     [{ host: 'dash.example.com', origin: 'https://dash.example.com' }, true],
     [{ host, origin: 'http://dash.example.com' }, false],
-    [{ host, origin: 'http://evil.example.com', fetchSite: 'cross-site' }, false],
-    [{ host, origin: 'http://dash.example.com:8080', fetchSite: 'same-site' }, false],
+    [{ host, origin: 'http://evil.example.com', 'sec-fetch-site': 'cross-site' }, false],
+    [{ host, origin: 'http://dash.example.com:8080', 'sec-fetch-site': 'same-site' }, false],
     [
-      { host: 'localhost:8080', origin: 'https://dash.example.com', fetchSite: 'same-origin' },
+      { host: 'localhost', origin: 'https://dash.example.com', 'sec-fetch-site': 'same-origin' },
       true,
     ],
     [{ host: 'localhost:8080', origin: 'https://dash.example.com' }, false],
-    [{ host, origin: 'http://dash.example.com:8080', fetchSite: 'none' }, false],
+    [{ host, origin: 'http://dash.example.com:8080', 'sec-fetch-site': 'none' }, false],
     [{ host, origin: 'null' }, false],
-    [{ host, fetchSite: 'same-origin' }, true],
+    [{ host, 'sec-fetch-site': 'same-origin' }, true],
     [{ host }, false],
     [{ origin: 'http://dash.example.com:8080' }, false],
-  ])('of %j is %j', (headers, expected) => {
-    expect(isFromOurPage(headers)).toBe(expected);
+  ] as const)('of %j is %j', (headers, expected) => {
+    expect(isFromOurPage(new Headers(headers))).toBe(expected);
   });
 });
 

@@ -101,7 +101,6 @@ async function openModel({ folder, env, library }: OpenAppOptions, onChange: () 
     runs,
     state: async () => ({
       board: await runs.board.read(),
-      hasQueues: false,
       app: {
         version: readVersion(),
         folder: folder.path,

@@ -100,7 +100,7 @@ export function openRuns(options: LookupsOfLists & { readonly onChange: () => vo
       ask: async (id, action) => {
         const { recorder, control } = live.get(id) ?? {};
         const refusal =
-          recorder && control ? await showOwnRun({ recorder, control }).ask(id, action) : GONE;
+          recorder && control ? await showOwnRun(recorder, control).ask(id, action) : GONE;
         onChange();
         return refusal;
       },
