@@ -37,13 +37,7 @@ export function faultOf(error: unknown): Fault {
   return { message: 'Something went wrong on this page.', advice: RELOAD };
 }
 
-interface Answer {
-  readonly ok: boolean;
-  readonly status: number;
-  readonly headers: Headers;
-  json(): Promise<unknown>;
-  text(): Promise<string>;
-}
+type Answer = Pick<Response, 'ok' | 'status' | 'headers' | 'json' | 'text'>;
 
 /** The value of an answer. @throws FaultError */
 export async function ask<R extends Answer>(

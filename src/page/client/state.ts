@@ -1,5 +1,5 @@
 import { type Signal, signal, useSignal } from '@preact/signals';
-import { useMemo } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import type { RunView } from '../../watch/run-view.ts';
 import type { PageState } from '../app/app.ts';
 import type { Board } from '../board.ts';
@@ -131,23 +131,18 @@ function placeOf(hash: string): Place | undefined {
 }
 
 /** What is asked of the server, and what became of it. */
-export interface Work {
-  /** Whether something is under way, or the one of that name. */
-  isBusy(name?: string): boolean;
-  /** Of what failed last. */
-  readonly fault: Signal<Fault | undefined>;
-  /** Does something, unless the same is under way already; what fails is shown, not thrown. */
-  start(name: string, work: () => Promise<unknown>): void;
-}
-
-export function useWork(): Work {
+export function useWork() {
   const busy = useSignal<ReadonlySet<string>>(new Set());
   const fault = useSignal<Fault | undefined>(undefined);
   return useMemo(
     () => ({
+      /** Of what failed last. */
       fault,
-      isBusy: (name) => (name === undefined ? busy.value.size > 0 : busy.value.has(name)),
-      start: (name, work) => {
+      /** Whether something is under way, or the one of that name. */
+      isBusy: (name?: string): boolean =>
+        name === undefined ? busy.value.size > 0 : busy.value.has(name),
+      /** Does something, unless the same is under way already; what fails is shown, not thrown. */
+      start: (name: string, work: () => Promise<unknown>): void => {
         if (busy.peek().has(name)) return;
         busy.value = new Set([...busy.peek(), name]);
         fault.value = undefined;
@@ -162,6 +157,21 @@ export function useWork(): Work {
     }),
     [],
   );
+}
+
+/** What the server says, which it is asked when a part of the page begins, or is about another. */
+export function useAsked<T>(
+  work: ReturnType<typeof useWork>,
+  ask: () => Promise<T>,
+  about: readonly unknown[],
+): Signal<T | undefined> {
+  const said = useSignal<T | undefined>(undefined);
+  useEffect(() => {
+    work.start('read', async () => {
+      said.value = await ask();
+    });
+  }, about);
+  return said;
 }
 
 /** What is read out to those who hear the page. */

@@ -1,11 +1,10 @@
-import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect, useId } from 'preact/hooks';
+import { useId } from 'preact/hooks';
 import { ENDINGS, FORMAT_NAMES, LIST_FORMATS } from '../../../rows/list-formats.ts';
 import { api, ask, type List, listOf, upload } from '../api.ts';
 import { Button, Choice, Note, Progress, Select, Step, SureButton, Table } from '../components.tsx';
 import { size, time } from '../format.ts';
-import { type AppState, addressOf, announce, goTo, useWork } from '../state.ts';
+import { type AppState, addressOf, announce, goTo, useAsked, useWork } from '../state.ts';
 
 /** Which list, and how it is to be read. */
 export function ListStep(props: {
@@ -122,12 +121,7 @@ function ListsFromBefore(props: {
 
 function ReadList({ id }: { readonly id: string }): JSX.Element {
   const work = useWork();
-  const list = useSignal<List | undefined>(undefined);
-  useEffect(() => {
-    work.start('read', async () => {
-      list.value = await listOf(id);
-    });
-  }, [id]);
+  const list = useAsked(work, () => listOf(id), [id]);
   const readAs = (change: List['reading']): void =>
     work.start('read', async () => {
       const json = { ...list.value?.reading, ...change };

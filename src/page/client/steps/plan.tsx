@@ -1,11 +1,10 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
 import { api, ask } from '../api.ts';
 import { Button, Field, Figures, Note, Progress, Step } from '../components.tsx';
 import { costOf, count, counted, duration, rate } from '../format.ts';
 import { startOf } from '../moment.ts';
-import { type AppState, findView, goTo, useWork } from '../state.ts';
+import { type AppState, findView, goTo, useAsked, useWork } from '../state.ts';
 
 type Plan = Awaited<ReturnType<typeof planOf>>;
 
@@ -18,15 +17,10 @@ export function PlanStep(props: { readonly id: string; readonly app: AppState })
   const { id, app } = props;
   const planning = useWork();
   const starting = useWork();
-  const plan = useSignal<Plan | undefined>(undefined);
+  const plan = useAsked(planning, () => planOf(id), [id]);
   const typed = useSignal('');
   const isUsable = /^\s*(?:[1-9]\d{0,14}\s*)?$/.test(typed.value);
   const maxCalls = Number(typed.value) || undefined;
-  useEffect(() => {
-    planning.start('plan', async () => {
-      plan.value = await planOf(id);
-    });
-  }, [id]);
   const found = plan.value;
   const isGoing = findView(id) !== undefined;
   const start = (): void =>

@@ -4,23 +4,18 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { RunAction, RunView } from '../../../watch/run-view.ts';
 import type { ListRun } from '../../app/lists.ts';
 import { isOver } from '../../board.ts';
-import { api, ask, type List, listOf } from '../api.ts';
+import { api, ask, listOf } from '../api.ts';
 import { Button, Choice, FaultNote, Progress, Step, Table } from '../components.tsx';
 import { count, time } from '../format.ts';
 import { canGoOn, closing, phaseOf } from '../moment.ts';
 import { Run } from '../run-card.tsx';
-import { announce, findView, goTo, link, useWork } from '../state.ts';
+import { announce, findView, goTo, link, useAsked, useWork } from '../state.ts';
 
 /** The run of a list while it goes on, and its result. */
 export function RunStep({ id }: { readonly id: string }): JSX.Element {
   const work = useWork();
-  const list = useSignal<List | undefined>(undefined);
   const live = findView(id);
-  useEffect(() => {
-    work.start('read', async () => {
-      list.value = await listOf(id);
-    });
-  }, [id, live === undefined]);
+  const list = useAsked(work, () => listOf(id), [id, live === undefined]);
   const { run, hasResult, hasFailures } = list.value ?? {};
   // What is kept while a run goes on is from its beginning.
   const kept = run?.view as RunView | undefined;
@@ -108,12 +103,7 @@ async function resultOf(id: string) {
 function Result({ id, name }: { readonly id: string; readonly name: string }): JSX.Element {
   const work = useWork();
   const isWhole = useSignal(false);
-  const result = useSignal<Awaited<ReturnType<typeof resultOf>> | undefined>(undefined);
-  useEffect(() => {
-    work.start('rows', async () => {
-      result.value = await resultOf(id);
-    });
-  }, [id]);
+  const result = useAsked(work, () => resultOf(id), [id]);
   if (work.fault.value) return <FaultNote fault={work.fault.value} />;
   if (!result.value) return <Progress label="Reading" text="Reading the result…" />;
   const { rows, columns, ...rest } = result.value;
