@@ -1,4 +1,4 @@
-import { findProxy, type Proxy } from '../brand/proxy.ts';
+import { findProxy } from '../brand/proxy.ts';
 import type { OnNotice } from '../common/errors.ts';
 import { formatDuration } from '../common/format.ts';
 import type { Closable } from '../common/lifetime.ts';
@@ -31,12 +31,11 @@ export function watchApi(options: ApiWatchOptions): Closable {
   let isOutReported = false;
   let isRefusalReported = false;
 
-  function lookForOutage({ failing, statedMs = 0 }: PaceDescription): void {
-    const { isOut = false, reason: trouble } = failing ?? {};
+  function lookForOutage(now: PaceDescription): void {
+    const { isOut = false } = now.failing ?? {};
     if (isOut === isOutReported) return;
     isOutReported = isOut;
-    // The address is the first thing to check.
-    if (isOut) onNotice(describeOut({ api: origin, proxy: findProxy(origin), trouble, statedMs }));
+    if (isOut) onNotice(describeOut(origin, now));
     else onNotice('The API answers again.', { level: 'info' });
   }
 
@@ -74,21 +73,13 @@ export function watchApi(options: ApiWatchOptions): Closable {
   };
 }
 
-interface OutOptions {
-  /** The name of the API. */
-  readonly api: string;
-  /** The proxy on the way there, if there is one. */
-  readonly proxy: Proxy | undefined;
-  /** Why the last failed call failed. */
-  readonly trouble: string | undefined;
-  /** How long the API said to wait, in milliseconds. @default it said nothing */
-  readonly statedMs?: number | undefined;
-}
-
 /**
  * Says that calls wait because they get no answer, and what to check: the API may not be to blame.
+ * Its address is the first thing.
  */
-function describeOut({ api, proxy, trouble, statedMs = 0 }: OutOptions): string {
+function describeOut(api: string, { failing, statedMs = 0 }: PaceDescription): string {
+  const proxy = findProxy(api);
+  const trouble = failing?.reason;
   const why = trouble === undefined ? '' : ` (${seenOf(trouble)})`;
   if (statedMs > 0) {
     return `The API at ${api} is out${why} and says to come back in ${formatDuration(statedMs)}: no call is made before.`;
