@@ -100,13 +100,11 @@ async function askAll(list: OpenedList, planned: PlannedList) {
     const [only] = apis.length === 1 ? sessions : [];
     /** What no event has said of them. */
     const totals = {
-      lookups: ended.lookups,
       stopped: stops.find(isInterrupted) ?? stops.find((stop) => stop !== undefined),
       limit: only?.limit,
       callsPer: only?.callsPer,
       pendingUntilMs: pending.length === 0 ? undefined : Math.max(...pending),
       foundOut: sessions.map(({ foundOut }) => foundOut),
-      ...(ended.sources && { sources: ended.sources }),
     };
     return {
       totals,
