@@ -102,13 +102,6 @@ export function readYaml(
   };
 }
 
-interface Mistake {
-  readonly path: Path;
-  /** The key that is not known, where it is one. */
-  readonly key?: string;
-  readonly message: string;
-}
-
 /** Kinds of values, as people call them who write YAML. */
 const KINDS: Readonly<Partial<Record<string, string>>> = {
   object: 'keys with values',
@@ -128,14 +121,14 @@ function inWords(message: string): string {
     .replaceAll('"|"', '", "');
 }
 
-/** What a schema finds wrong, in words for people. */
-function* mistakesIn(schema: z.ZodType, error: z.ZodError | undefined): Generator<Mistake> {
+/** What a schema finds wrong, in words for people, and the key that is not known, if it is one. */
+function* mistakesIn(schema: z.ZodType, error: z.ZodError | undefined) {
   for (const issue of error?.issues ?? []) {
     const { path } = issue;
     if (issue.code !== 'unrecognized_keys') {
       const key = path.findLast((step) => typeof step === 'string');
       const message = inWords(issue.message);
-      yield { path, message: key === undefined ? message : `${key}: ${message}` };
+      yield { path, key: undefined, message: key === undefined ? message : `${key}: ${message}` };
       continue;
     }
     const known = keysIn(schema);
