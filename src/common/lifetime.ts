@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+
 /** How long an end waits for a Redis that may be away, where nothing is lost without it. */
 export const SHUTDOWN_TIMEOUT_MS = 2_000;
 
@@ -38,10 +40,7 @@ export async function inTime<T>(ms: number, answer: Promise<T>): Promise<T> {
 
 /** Waits until a signal fires. */
 export async function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((resolve) => {
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+  if (!signal.aborted) await once(signal, 'abort');
 }
 
 /**
