@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { createEndpoint } from '../../src/brand/endpoint.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
 import { openApi } from '../integration/support/api.ts';
-import { type Running, runHere, start } from '../integration/support/command.ts';
+import { enrichHere, type Running, startEnrich } from '../integration/support/command.ts';
 import { type Folder, openList } from '../integration/support/folder.ts';
 import { openStore } from '../store/outcomes.ts';
 import { seededRandom } from '../support/random.ts';
@@ -23,18 +23,16 @@ describe('kill -9 at any moment', () => {
   it(`${KILLS} times, then the same command: nothing is lost, nothing stored is asked again`, async () => {
     const folder = openList(LIST);
     const api = await openApi({ latencyMs: { fromMs: 10, toMs: 80 }, respond });
-    const args = ['enrich', 'list.csv', '--base-url', api.url, ...FLAGS];
-
     for (let kill = 0; kill < KILLS; kill += 1) {
       const before = await callsOfStored(folder, api);
       const callsBefore = api.stats().calls;
-      const running = await start(args, { cwd: folder.path });
+      const running = await startEnrich(folder, api.url, ...FLAGS);
       await killAt(running, api, callsBefore + random.between(0, 100));
       expectOnlyProbes(before, api);
       expect(folder.names()).not.toContain('list.enriched.csv');
     }
     const before = await callsOfStored(folder, api);
-    const ended = await runHere(args, { cwd: folder.path });
+    const ended = await enrichHere(folder, api.url, ...FLAGS);
     expect(ended.code).toBe(0);
     expectOnlyProbes(before, api);
 

@@ -2,7 +2,7 @@ import { rmSync, statfsSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/server.ts';
 import { openApi } from './support/api.ts';
-import { enrichHere, run, start } from './support/command.ts';
+import { enrichHere, run, startEnrich } from './support/command.ts';
 import { domains, type Folder, openList } from './support/folder.ts';
 import { expectUntouched } from './support/refusals.ts';
 import { openSmallDisk } from './support/small-disk.ts';
@@ -18,8 +18,7 @@ describe('a store that cannot be used', () => {
     const folder = openList(300);
     const slow = await openApi({ latencyMs: 30 });
     const flags = ['--store', 'kept', '--concurrency', '4'];
-    const args = ['enrich', 'list.csv', '--base-url', slow.url, ...flags];
-    const running = await start(args, { cwd: folder.path });
+    const running = await startEnrich(folder, slow.url, ...flags);
     await expect.poll(() => slow.stats().calls).toBeGreaterThan(20);
     rmSync(folder.at('kept'), { recursive: true, maxRetries: 5 }); // the run goes on writing
     const ended = await running.ended;

@@ -4,7 +4,7 @@ import { parseProfile } from '../../src/profile/read-profile.ts';
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
 import { useDatabase } from '../support/redis.ts';
 import { openApi, openServer } from './support/api.ts';
-import { runHere, start, startHere, summaryOf } from './support/command.ts';
+import { enrichHere, runHere, start, startHere, summaryOf } from './support/command.ts';
 import { column, openList, rowsOf } from './support/folder.ts';
 import { openStage } from './support/queue-stage.ts';
 
@@ -60,9 +60,8 @@ it('what an API bills is in plan, progress, summary and report, in its own unit 
 
 it('a price is not paid for calls that got no connection', async () => {
   const folder = openList(10);
-  const flags = ['--price', '0.01', '--json'];
-  const args = ['enrich', 'list.csv', '--base-url', 'http://127.0.0.1:1', ...flags];
-  const { calls, cost, stopped } = summaryOf(await runHere(args, { cwd: folder.path }));
+  const ended = await enrichHere(folder, 'http://127.0.0.1:1', '--price', '0.01', '--json');
+  const { calls, cost, stopped } = summaryOf(ended);
   expect({ cost, reason: stopped?.reason }).toEqual({ cost: 0, reason: 'misdirected' });
   expect(calls).toBeGreaterThan(0);
 });

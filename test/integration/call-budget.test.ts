@@ -7,7 +7,7 @@ import { createSharedCallLedger } from '../../src/queue/call-ledger.ts';
 import { openQueueServer } from '../../src/queue/redis.ts';
 import { useDatabase, useRedis } from '../support/redis.ts';
 import { openApi, openScripted, openServer } from './support/api.ts';
-import { enrichHere, runHere, start, summaryOf } from './support/command.ts';
+import { enrichHere, runHere, start, startEnrich, summaryOf } from './support/command.ts';
 import { column, domains, listOf, openFolder, openList, rowsOf } from './support/folder.ts';
 import { openStage } from './support/queue-stage.ts';
 
@@ -180,11 +180,10 @@ it('answers of a clock that was ahead are not paid again, and are as old as they
 
 it('--rate is kept though the process is killed again and again', async () => {
   const [api, folder] = [await openApi(), openList(200)];
-  const args = ['enrich', 'list.csv', '--base-url', api.url, '--rate', '40/min'];
   const startMs = performance.now();
   for (let kills = 0; kills < 4; kills += 1) {
     const { calls } = api.stats();
-    const running = await start(args, { cwd: folder.path });
+    const running = await startEnrich(folder, api.url, '--rate', '40/min');
     await expect.poll(() => api.stats().calls).toBeGreaterThan(calls);
     await running.stop('SIGKILL');
   }
@@ -284,9 +283,8 @@ describe('--max-calls-per', () => {
   it('ends the run like --max-calls, and counts the calls of all runs on the store', async () => {
     const folder = openList(30);
     const api = await openScripted({});
-    const args = ['enrich', 'list.csv', '--base-url', api.url, '--json'];
-    const limited = [...args, '--max-calls-per', '12/month'];
-    const first = await runHere(limited, { cwd: folder.path });
+    const enrich = (per: string) => enrichHere(folder, api.url, '--json', '--max-calls-per', per);
+    const first = await enrich('12/month');
     expect(first.code).toBe(4);
     expect(first.stderr).toMatch(
       /All calls of --max-calls-per are made.*The next may be made from \d{4}-\d{2}-01T00:00:00.000Z on\./,
@@ -300,9 +298,9 @@ describe('--max-calls-per', () => {
     expect(column(rowsOf(folder.read('list.failures.csv')), 'brand_reason')).toContain(
       'max_calls_per',
     );
-    const second = summaryOf(await runHere(limited, { cwd: folder.path }));
+    const second = summaryOf(await enrich('12/month'));
     expect(second).toMatchObject({ calls: 0, statuses: { found: 12, skipped: 18 } });
-    const more = await runHere([...args, '--max-calls-per', '40/month'], { cwd: folder.path });
+    const more = await enrich('40/month');
     expect(more.code).toBe(0);
     expect(summaryOf(more)).toMatchObject({ calls: 18, statuses: { found: 30, skipped: 0 } });
     expect(api.stats().domains).toMatchObject({ distinct: 30, mostCalls: 1 });
@@ -335,11 +333,10 @@ describe('--max-calls-per', () => {
     const folder = openList(400);
     const api = await openApi({ latencyMs: 5 });
     const bounds = ['--max-calls-per', '100/month', '--concurrency', '4'];
-    const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', ...bounds];
-    const killed = await start(args, { cwd: folder.path });
+    const killed = await startEnrich(folder, api.url, ...bounds);
     while (api.stats().calls < 20) await delay(2);
     await killed.stop('SIGKILL');
-    await runHere(args, { cwd: folder.path });
+    await enrichHere(folder, api.url, ...bounds);
     const { calls } = api.stats();
     expect(calls).toBeLessThanOrEqual(100);
     // As many as callers may be under way, and as many be waiting for their turn.

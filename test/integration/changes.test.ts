@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { runJob } from '../../src/cli/commands/run.ts';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { openApi } from './support/api.ts';
-import { enrichHere, start } from './support/command.ts';
+import { enrichHere, startEnrich } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
 import { openFolder, openList, rowsOf } from './support/folder.ts';
 import { expectRefusal } from './support/refusals.ts';
@@ -99,8 +99,7 @@ describe('a changes file', () => {
     says['b.com'] = { body: { name: 'B' } };
     says['c.com'] = 'hang';
     folder.write('list.csv', `${LIST}3,c.com\n`);
-    const flags = ['--base-url', api.url, '--changes', 'changes.csv', '--refresh'];
-    const killed = await start(['enrich', 'list.csv', ...flags], { cwd: folder.path });
+    const killed = await startEnrich(folder, api.url, '--changes', 'changes.csv', '--refresh');
     await vi.waitFor(() => expect(api.stats().calls).toBe(5), 20_000);
     await killed.stop('SIGKILL');
     delete says['c.com'];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { openApi } from './support/api.ts';
-import { run, runHere } from './support/command.ts';
+import { enrichHere, run, runHere } from './support/command.ts';
 import { cellsOf, domains, listOf, openList } from './support/folder.ts';
 
 const body = (body: object): SandboxReply => ({ body });
@@ -40,10 +40,8 @@ it('columns that were asked for are told where no answer has anything for them, 
   const { url } = await openApi({
     respond: (domain) => body({ name: domain, at: { city: 'Oslo' }, tags: [] }),
   });
-  const enrich = async (fields: string) => {
-    const flags = ['enrich', 'list.csv', '--base-url', url, '--fields', fields];
-    return (await runHere(flags, { cwd: folder.path })).stderr;
-  };
+  const enrich = async (fields: string) =>
+    (await enrichHere(folder, url, '--fields', fields)).stderr;
   expect(await enrich('name=name,city=city,tags=tags')).toContain(
     "Note: No answer has anything for 'brand_city' (city), 'brand_tags' (tags): blank in all 5 rows that were found; brandfill try shows what an answer has.\n",
   );
@@ -68,8 +66,7 @@ describe('--fields standard', () => {
           other: 1,
         }),
     });
-    const flags = ['enrich', 'list.csv', '--base-url', url, '--fields', 'standard'];
-    const { stderr } = await runHere(flags, { cwd: folder.path });
+    const { stderr } = await enrichHere(folder, url, '--fields', 'standard');
     const [header = [], first = []] = cellsOf(folder.read('list.enriched.csv'));
     const row = Object.fromEntries(header.map((name, at) => [name.slice(6), first[at]]));
     expect(row).toMatchObject({

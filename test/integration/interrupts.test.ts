@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createGate } from '../support/gate.ts';
 import { openApi, openScripted } from './support/api.ts';
-import { run, runHere, start, summaryOf } from './support/command.ts';
+import { enrichHere, start, startEnrich, summaryOf } from './support/command.ts';
 import { column, domains, listOf, openFolder, openList, rowsOf } from './support/folder.ts';
 
 const MANY = domains(150);
@@ -17,8 +17,8 @@ describe('Ctrl-C', () => {
         return undefined;
       },
     });
-    const args = ['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '8', '--json'];
-    const running = await start(args, { cwd: folder.path });
+    const flags = ['--concurrency', '8', '--json'];
+    const running = await startEnrich(folder, api.url, ...flags);
     await reached.opened;
     running.process.kill('SIGINT');
     await running.shows('Interrupted: no further call');
@@ -38,7 +38,7 @@ describe('Ctrl-C', () => {
     expect(rows.at(-2)).toMatchObject({ brand_status: 'skipped' });
     expect(summaryOf(ended)).toMatchObject({ rows: 152, stopped: { reason: 'interrupted' } });
 
-    const again = await runHere(args, { cwd: folder.path });
+    const again = await enrichHere(folder, api.url, ...flags);
     expect(again.code).toBe(0);
     expect(summaryOf(again)).toMatchObject({ calls: 150 - calls, statuses: { found: 151 } });
     expect(api.stats().domains.mostCalls).toBe(1);
@@ -57,14 +57,13 @@ describe('Ctrl-C', () => {
       },
     });
     const flags = ['--concurrency', '4', '--timeout', '1h'];
-    const args = ['enrich', 'list.csv', '--base-url', api.url, ...flags];
-    const running = await start(args, { cwd: folder.path });
+    const running = await startEnrich(folder, api.url, ...flags);
     await reached.opened;
     running.process.kill('SIGINT');
     await running.shows('Interrupted: no further call');
     const ended = await running.stop('SIGINT');
     expect(ended).toMatchObject({ code: 130, stdout: '' });
-    const dry = await runHere([...args, '--dry-run', '--json'], { cwd: folder.path });
+    const dry = await enrichHere(folder, api.url, ...flags, '--dry-run', '--json');
     const { freshDomains } = JSON.parse(dry.stdout) as { freshDomains: number };
     expect(freshDomains).toBeGreaterThan(0);
     expect(freshDomains).toBeLessThanOrEqual(40);
@@ -88,8 +87,7 @@ describe('nobody listening', () => {
   it('on standard error does not stop a run', async () => {
     const folder = openList(listOf(MANY));
     const api = await openApi();
-    const args = ['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '4'];
-    const running = await start(args, { cwd: folder.path });
+    const running = await startEnrich(folder, api.url, '--concurrency', '4');
     running.process.stderr?.destroy();
     expect((await running.ended).code).toBe(0);
     expect(rowsOf(folder.read('list.enriched.csv'))).toHaveLength(150);
@@ -98,14 +96,14 @@ describe('nobody listening', () => {
   it('on standard output ends the run with 2 and keeps the answers', async () => {
     const folder = openList(listOf(MANY));
     const api = await openScripted({});
-    const args = ['enrich', 'list.csv', '--base-url', api.url, '--out', '-'];
-    const running = await start(args, { cwd: folder.path });
+    const running = await startEnrich(folder, api.url, '--out', '-');
     running.process.stdout?.destroy();
     const ended = await running.ended;
     expect(ended.code).toBe(2);
     expect(ended.stderr).toMatch(/Cannot write standard output: whoever read it has closed it\./);
     expect(folder.names()).toEqual(['list.csv']);
-    expect((await run(args, { cwd: folder.path })).stdout.split('\n')).toHaveLength(152);
+    const again = await enrichHere(folder, api.url, '--out', '-');
+    expect(again.stdout.split('\n')).toHaveLength(152);
     expect(api.stats().domains.mostCalls).toBe(1);
   });
 });

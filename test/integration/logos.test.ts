@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { PLAIN_SVG, PNG } from '../run/logos/pictures.ts';
 import { openApi, openServer } from './support/api.ts';
-import { enrichHere, runHere, start, summaryOf } from './support/command.ts';
+import { enrichHere, startEnrich, summaryOf } from './support/command.ts';
 import { column, listOf, openFolder, openList, rowsOf } from './support/folder.ts';
 import { answers, FLAGS, openPictureApi, pages, picturesIn } from './support/pictures.ts';
 import { expectRefusal } from './support/refusals.ts';
@@ -83,8 +83,7 @@ it('fetching logos is done in full by the next run when it is killed', async () 
     },
   );
   folder.write('list.csv', listOf(domains));
-  const args = ['enrich', 'list.csv', '--base-url', url, ...FLAGS];
-  const running = await start(args, { cwd: folder.path, stdin: '' });
+  const running = await startEnrich(folder, url, ...FLAGS);
   await expect.poll(() => asked.length).toBeGreaterThanOrEqual(5);
   await expect.poll(() => picturesIn(folder).length).toBe(3);
   // Notes follow their files.
@@ -95,7 +94,7 @@ it('fetching logos is done in full by the next run when it is killed', async () 
   await running.stop('SIGKILL');
   isSlow = false;
   asked.length = 0;
-  const ended = await runHere(args, { cwd: folder.path });
+  const ended = await enrichHere(folder, url, ...FLAGS);
   const { saved = 0, kept = 0, missing } = summaryOf(ended).logos ?? {};
   expect({ saved, kept, missing }).toEqual({ saved: 5, kept: 3, missing: 0 });
   expect(asked).toHaveLength(saved);

@@ -15,7 +15,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { makeOlder } from '../store/homes.ts';
 import { openApi } from './support/api.ts';
-import { enrichHere, runHere, start, startHere } from './support/command.ts';
+import { enrichHere, runHere, start, startEnrich, startHere } from './support/command.ts';
 import { domains, type Folder, LIST, listOf, openFolder, openList } from './support/folder.ts';
 import { expectRefusal } from './support/refusals.ts';
 
@@ -101,15 +101,14 @@ describe('a folder with forty files of names like ours', () => {
     folder.write('list.csv', listOf(domains(200)));
     const before = lookAt(folder);
     const api = await openApi({ latencyMs: 20 });
-    const flags = ['--store', '.', '--base-url', api.url, '--concurrency', '4'];
-    const args = ['enrich', 'list.csv', ...flags];
+    const flags = ['--store', '.', '--concurrency', '4'];
     for (const calls of [1, 40]) {
-      const running = await start(args, { cwd: folder.path });
+      const running = await startEnrich(folder, api.url, ...flags);
       await expect.poll(() => api.stats().calls).toBeGreaterThan(calls);
       await running.stop('SIGKILL');
       expect(lookAt(folder)).toEqual(before);
     }
-    expect((await runHere(args, { cwd: folder.path })).code).toBe(0);
+    expect((await enrichHere(folder, api.url, ...flags)).code).toBe(0);
     expect(lookAt(folder)).toEqual(before);
   });
 
@@ -134,11 +133,11 @@ describe('a folder with forty files of names like ours', () => {
       NAMES.filter((name) => !/^(?:data\.mdb|lock\.mdb|closed)$/.test(name)),
     );
     const api = await openApi();
-    const args = ['enrich', 'list.csv', '--store', '.', '--base-url', api.url];
-    expect((await runHere(args, { cwd: folder.path })).code).toBe(0);
+    const enrich = () => enrichHere(folder, api.url, '--store', '.');
+    expect((await enrich()).code).toBe(0);
     makeOlder(folder.path);
     const { 'data.mdb': _, closed: __, 'lock.mdb': ___, ...before } = lookAt(folder);
-    expect((await runHere(args, { cwd: folder.path })).code).toBe(0);
+    expect((await enrich()).code).toBe(0);
     expect(api.stats().calls).toBe(2);
     expect(lookAt(folder)).toMatchObject(before);
     expect(readdirSync(folder.path)).not.toContain('brandfill-store');

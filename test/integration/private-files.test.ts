@@ -111,8 +111,7 @@ describe('a store', () => {
         return undefined;
       },
     });
-    const flags = ['--base-url', api.url, '--changes', 'changes.csv', '--store', 'kept'];
-    await runHere(['enrich', 'list.csv', ...flags], { cwd: folder.path });
+    await enrichHere(folder, api.url, '--changes', 'changes.csv', '--store', 'kept');
     expect(Object.keys(stored)).not.toEqual([]);
     expect(Object.entries(stored).filter(([, mode]) => !/^[67]00$/.test(mode))).toEqual([]);
   });

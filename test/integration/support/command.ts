@@ -130,6 +130,15 @@ function createShows(
     });
 }
 
+/** Starts the real command to enrich the `list.csv` of a folder with an API. */
+export function startEnrich(
+  { path }: Folder,
+  baseUrl: string,
+  ...flags: readonly string[]
+): Promise<Running> {
+  return start(['enrich', 'list.csv', '--base-url', baseUrl, ...flags], { cwd: path });
+}
+
 /** Runs the real command to its end. */
 export async function run(args: readonly string[], options: CommandOptions): Promise<Ended> {
   const running = await start(args, { stdin: '', ...options });
