@@ -8,7 +8,7 @@ import {
 } from '../rows/columns/domain-column.ts';
 import { listNames, shorten } from '../rows/columns/names.ts';
 import { looksLikeHeader } from '../rows/columns/table.ts';
-import type { ReadingOption } from '../rows/list-formats.ts';
+import { READING_OPTIONS, type ReadingOptions } from '../rows/list-formats.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
 
@@ -69,8 +69,8 @@ function assertHeader(source: Source, format: RowFormat): void {
   );
 }
 
-function has({ notation }: RowFormat, option: ReadingOption): boolean {
-  return notation.options.includes(option);
+function has({ notation }: RowFormat, option: keyof ReadingOptions): boolean {
+  return READING_OPTIONS[option].includes(notation.kind);
 }
 
 function adviseOnHeader(columns: readonly string[]): string {

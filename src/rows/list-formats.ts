@@ -5,35 +5,49 @@ export interface ListFormat {
   readonly names: readonly [string, ...string[]];
   /** How names of such files end, the usual one first. Those of text may have `.gz` behind them. */
   readonly endings: readonly [string, ...string[]];
-  /** The options about how a list is read that it has, by their keys. */
-  readonly options: readonly ReadingOption[];
   /** Whether a list of it is written again as a whole file, and its failures as CSV. */
   readonly isBinary: boolean;
 }
 
-export const READING_OPTIONS = ['sheet', 'encoding', 'noHeader', 'skipLines'] as const;
-export type ReadingOption = (typeof READING_OPTIONS)[number];
+/** How a list is to be read. */
+export interface ReadingOptions {
+  /** The sheet of a workbook that has the list. @default the first that is not empty */
+  readonly sheet?: string | undefined;
+  /** The encoding of the list. @default detected */
+  readonly encoding?: string | undefined;
+  /** Whether the first line is a row. @default false */
+  readonly noHeader?: boolean | undefined;
+  /** Number of lines above the list. @default 0 */
+  readonly skipLines?: number | undefined;
+}
+
+/** Which formats have each of them. */
+export const READING_OPTIONS: Readonly<
+  Record<keyof ReadingOptions, readonly ListFormat['kind'][]>
+> = {
+  sheet: ['xlsx'],
+  encoding: ['csv', 'jsonl'],
+  noHeader: ['csv'],
+  skipLines: ['csv'],
+};
 
 export const LIST_FORMATS: Readonly<Record<ListFormat['kind'], ListFormat>> = {
   xlsx: {
     kind: 'xlsx',
     names: ['XLSX'],
     endings: ['.xlsx', '.xlsm', '.xltx', '.xltm'],
-    options: ['sheet'],
     isBinary: true,
   },
   csv: {
     kind: 'csv',
     names: ['CSV', 'TSV'],
     endings: ['.csv', '.tsv', '.tab'],
-    options: ['encoding', 'noHeader', 'skipLines'],
     isBinary: false,
   },
   jsonl: {
     kind: 'jsonl',
     names: ['JSONL'],
     endings: ['.jsonl', '.ndjson', '.json'],
-    options: ['encoding'],
     isBinary: false,
   },
 };

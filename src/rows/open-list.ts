@@ -7,9 +7,9 @@ import { openToRead } from '../common/files.ts';
 import { type Closable, type Closer, createCloser } from '../common/lifetime.ts';
 import { describeKind } from '../common/text.ts';
 import { openCsv } from './csv/csv.ts';
-import { type Encoding, findEncoding, transcode, UTF_8 } from './encoding.ts';
+import { findEncoding, transcode, UTF_8 } from './encoding.ts';
 import { isJsonl, openJsonl } from './jsonl.ts';
-import { READING_OPTIONS } from './list-formats.ts';
+import { READING_OPTIONS, type ReadingOptions } from './list-formats.ts';
 import { findOtherFormat, findOtherText, isZip } from './other-formats.ts';
 import type { FormatOptions, RowFormat } from './row-format.ts';
 import { READ_BYTES, readAt, readFrom, type Source, unreadable } from './source.ts';
@@ -31,12 +31,8 @@ export type ListInput = string | AsyncIterable<object> | Iterable<object>;
 
 /** A list that can be read only once is spooled. */
 interface OpenListOptions extends SpoolOptions, FormatOptions {
-  /** The sheet of a workbook that has the list. @default the first that is not empty */
-  readonly sheet?: string | undefined;
   /** @default process.stdin */
   readonly stdin?: AsyncIterable<Buffer | string>;
-  /** The encoding of the list. @default detected */
-  readonly encoding?: Encoding | undefined;
 }
 
 interface OpenedSource {
@@ -173,9 +169,9 @@ export function openText(source: Source, options: FormatOptions): RowFormat {
 }
 
 function refuseOptionsOfOthers({ source, format }: OpenedSource, options: OpenListOptions): void {
-  const { names, options: own } = format.notation;
-  for (const key of READING_OPTIONS) {
-    if (!options[key] || own.includes(key)) continue;
+  const { kind, names } = format.notation;
+  for (const [key, kinds] of Object.entries(READING_OPTIONS)) {
+    if (!options[key as keyof ReadingOptions] || kinds.includes(kind)) continue;
     throw refusal(
       `Cannot use option '${key}' for ${source.name}, which is ${names[0]}: leave it out.`,
     );

@@ -1,4 +1,4 @@
-import type { ListFormat } from './list-formats.ts';
+import type { ListFormat, ReadingOptions } from './list-formats.ts';
 import type { ByteSource } from './source.ts';
 
 /** One row as the first reading sees it. */
@@ -161,14 +161,9 @@ export interface RowFormat {
   toObject(raw: string): Record<string, unknown>;
 }
 
-/** How a list is to be read. */
-export interface FormatOptions {
-  /** The prefix of the names of our own columns. */
+/** How a list is to be read, and the prefix of the names of our own columns. */
+export interface FormatOptions extends ReadingOptions {
   readonly prefix: string;
-  /** Whether the first line of CSV is a row. @default false */
-  readonly noHeader?: boolean | undefined;
-  /** Number of lines above the list, in CSV. @default 0 */
-  readonly skipLines?: number | undefined;
 }
 
 /** The workbook that a list is in. */

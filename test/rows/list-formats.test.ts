@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { LIST_OPTIONS } from '../../src/options/options.ts';
 import {
   FORMAT_NAMES,
   isEndingOf,
   LIST_FORMATS,
   type ListFormat,
+  READING_OPTIONS,
 } from '../../src/rows/list-formats.ts';
 import { open, row, workbookOf } from './xlsx/workbooks.ts';
 
@@ -20,6 +22,13 @@ const LISTS: Readonly<Record<ListFormat['kind'], string | Buffer>> = {
 
 it('the names of all formats stand in a row', () => {
   expect(FORMAT_NAMES).toBe('XLSX, CSV, TSV or JSONL');
+});
+
+it('each option of how a list is read says which formats have it, if not all do', () => {
+  const ofAll = ['domainColumn', 'registrable'];
+  expect([...ofAll, ...Object.keys(READING_OPTIONS)].sort()).toEqual(
+    Object.keys(LIST_OPTIONS).sort(),
+  );
 });
 
 describe.each(Object.values(LIST_FORMATS))('$kind', (format) => {

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useId } from 'preact/hooks';
-import { ENDINGS, FORMAT_NAMES, LIST_FORMATS } from '../../../rows/list-formats.ts';
+import { ENDINGS, FORMAT_NAMES, READING_OPTIONS } from '../../../rows/list-formats.ts';
 import { api, ask, type List, listOf, upload } from '../api.ts';
 import { Button, Choice, Note, Progress, Select, Step, SureButton, Table } from '../components.tsx';
 import { size, time } from '../format.ts';
@@ -166,7 +166,7 @@ function ReadList({ id }: { readonly id: string }): JSX.Element {
           options={view.sheets.map((name) => [name, name])}
         />
       ) : null}
-      {view && LIST_FORMATS[view.kind].options.includes('noHeader') ? (
+      {view && READING_OPTIONS.noHeader.includes(view.kind) ? (
         <Choice
           label="There is no row with names: the first row is a company"
           isChosen={view.reading.noHeader === true}
