@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { meaningOf } from '../../src/brand/meaning.ts';
-import { DETAILS } from '../../src/calls/outcome.ts';
 import { STOPS } from '../../src/calls/stops.ts';
 import { START_OPTIONS } from '../../src/cli/commands/watch-run.ts';
 import { EXIT_CODES } from '../../src/cli/commands.ts';
+import { nameOutputColumns } from '../../src/collector/output/output-columns.ts';
 import { metaOf, type Options } from '../../src/options/option.ts';
 import { flagOf, inFlags, OPTIONS } from '../../src/options/options.ts';
 import { withParts } from './generated.ts';
@@ -46,9 +46,24 @@ test('docs/answers.md says what each status means that differs from its neighbou
   expect(said.map(([status]) => status)).toEqual(expect.arrayContaining(own));
 });
 
-test.each(DETAILS)('docs name the column of failures $name', async ({ name }) => {
-  const page = await readFile(join(import.meta.dirname, '../../docs/lists.md'), 'utf8');
-  expect(page).toContain(`\`brand_${name}\``);
+const { out, failures, changes } = nameOutputColumns({
+  prefix: 'brand_',
+  enriched: [],
+  taken: new Set(),
+  hasChanges: true,
+  isSeveral: true,
+});
+const columns = new Set([
+  ...out.map(({ name }) => name),
+  ...failures.map(({ name }) => name),
+  ...changes,
+]);
+
+test.each([...columns])('docs say what stands in the column %s', async (name) => {
+  const docs = join(import.meta.dirname, '../../docs');
+  const pages = ['lists.md', 'nightly.md', 'several-apis.md'].map((page) => join(docs, page));
+  const texts = await Promise.all(pages.map(async (page) => await readFile(page, 'utf8')));
+  expect(texts.join('')).toContain(`\`${name}\``);
 });
 
 function rowOf(cells: readonly string[]): string {
