@@ -25,7 +25,7 @@ export class Batches {
   readonly #options: BatchesOptions;
   /** In the order in which they came, those first that a call had no room for. */
   readonly #waiting: Waiting[] = [];
-  /** Lookups that a reply was silent about, or that are what is left of halves. */
+  /** Lookups that a reply was silent about. */
   readonly #alone = new WeakSet<Question>();
   /** Those whose call was refused. */
   readonly #parties = new WeakMap<Question, Subject>();
@@ -128,7 +128,13 @@ export class Batches {
     const sentAtMs = clock.nowMs();
     const meaning = await client.call(endpoint.path(domain), stopSwitch.noCall, domain);
     const latencyMs = clock.nowMs() - sentAtMs;
-    resolve({ meaning, latencyMs, share: 1, verdict: permit.ended(meaning, question) });
+    const verdict = permit.ended(meaning, question);
+    const goOn = (told: Verdict): Verdict => {
+      if (this.#isOfRate(meaning, told)) this.#parties.delete(question);
+      return told;
+    };
+    const then = typeof verdict === 'string' ? goOn(verdict) : verdict.then(goOn);
+    resolve({ meaning, latencyMs, share: 1, verdict: then });
   }
 
   async #callTogether(permit: Permit, group: readonly Waiting[], party: Subject): Promise<void> {
@@ -160,8 +166,11 @@ export class Batches {
     const jitter = this.#options.random();
     const told = permit.ended(meaning, { subject: party, domains: group.length });
     const goOn = (verdict: Verdict): Verdict => {
-      const isLimit = meaning.kind === 'throttled' || meaning.kind === 'quota';
-      if (isLimit || verdict === 'drop') return verdict;
+      if (verdict === 'drop') return verdict;
+      if (this.#isOfRate(meaning, verdict)) {
+        for (const { question } of group) this.#parties.delete(question);
+        return verdict;
+      }
       const isOfOne = verdict === 'believe' || verdict === 'fail';
       if (isOfOne) this.#goInHalves(group, party);
       else for (const { question } of group) this.#parties.set(question, party);
@@ -172,15 +181,17 @@ export class Batches {
     for (const { resolve } of group) resolve({ meaning, latencyMs, share, verdict, jitter });
   }
 
+  /** What a limit refuses is about none of the domains: they may go with any others. */
+  #isOfRate(meaning: Meaning, verdict: Verdict): boolean {
+    return verdict !== 'believe' && this.#options.gate.isOfRate(meaning);
+  }
+
   /** So one bad domain among a hundred costs a dozen calls, and none of the others. */
   #goInHalves(group: readonly Waiting[], whole: Subject): void {
     const middle = Math.ceil(group.length / 2);
     for (const half of [group.slice(0, middle), group.slice(middle)]) {
       const party = partyOf(half, whole);
-      for (const { question } of half) {
-        if (half.length > 1) this.#parties.set(question, party);
-        else this.#alone.add(question);
-      }
+      for (const { question } of half) this.#parties.set(question, party);
     }
   }
 }

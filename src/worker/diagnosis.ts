@@ -158,6 +158,11 @@ export class Diagnosis {
     return this.#histories.get(subject) !== undefined;
   }
 
+  /** Whether an answer to a call is taken for a limit's. */
+  isOfRate(meaning: Meaning): boolean {
+    return this.#kinds.of(meaning).about === 'limit';
+  }
+
   /** What all calls get at present; undefined while some are well. */
   get trouble(): Trouble | undefined {
     return this.#lastBad && { meaning: this.#lastBad, isDown: this.#state === 'down' };

@@ -136,6 +136,11 @@ export class Gate {
     this.#line.letThrough();
   }
 
+  /** Whether such an answer is taken for one of the rate, whoever is asked about. */
+  isOfRate(meaning: Meaning): boolean {
+    return this.#options.diagnosis.isOfRate(meaning);
+  }
+
   /** The present pace, and why. */
   describe(): PaceDescription {
     const { clock, home } = this.#options;

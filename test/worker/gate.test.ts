@@ -93,6 +93,7 @@ function stage(parts: Partial<GateOptions> = {}) {
         each.map(() => ({ signal: set.signals.shift() ?? 'good', verdict: 'believe' })),
       wasBad: ({ domain }) => set.bad.has(domain),
       findings: () => [],
+      isOfRate: () => false,
       get probe() {
         return stopSwitch.stopped ? undefined : set.probes[0];
       },
