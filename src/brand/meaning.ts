@@ -65,6 +65,8 @@ interface Facts {
   readonly reason: Reason;
   /** What the API wrote, on one line, shortened and without secrets; undefined for nothing. */
   readonly said?: string | undefined;
+  /** The same of an unknown domain too, which is no news in its row. */
+  readonly wrote?: string | undefined;
   /** Undefined when there was no answer. */
   readonly httpStatus: number | undefined;
   /** How long to wait, in milliseconds from now, if the API says so, whatever its answer. */
@@ -258,6 +260,7 @@ function plainly(kind: PlainKind, evidence: Evidence, reason?: Reason, why?: str
     kind,
     reason: reason ?? `http_${httpStatus}`,
     said: why ?? saidIn(kind, evidence),
+    wrote: lineOf(body.text),
     httpStatus,
     fingerprint,
     form: formOf(evidence),
@@ -447,8 +450,11 @@ const SAID_LENGTH = 200;
 /** What the API wrote. An unknown domain needs no words of its own, unless a rule finds some. */
 function saidIn(kind: PlainKind, { body, rule }: Evidence): string | undefined {
   if (rule?.said !== undefined) return rule.said;
-  if (kind === 'not_found' || kind === 'pending') return undefined;
-  const text = body.text.slice(0, COMPARED_LENGTH).replaceAll(/<[^<>]*>|\s+/g, ' ');
+  return kind === 'not_found' || kind === 'pending' ? undefined : lineOf(body.text);
+}
+
+function lineOf(body: string): string | undefined {
+  const text = body.slice(0, COMPARED_LENGTH).replaceAll(/<[^<>]*>|\s+/g, ' ');
   const line = text.replaceAll(/ {2,}/g, ' ').trim();
   return Array.from(line).slice(0, SAID_LENGTH).join('') || undefined;
 }

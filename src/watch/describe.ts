@@ -219,7 +219,7 @@ function whyOf(stop: Stop): string {
   const { reason, comeBackAtMs, seen, trouble, refusal, throttledMs, storeError, unsent } = stop;
   const { httpStatus = 0, said = '', reason: why = '' } = refusal ?? {};
   const isSilent = said === '';
-  const isUnsent = unsent !== undefined && (httpStatus === 401 || httpStatus === 403);
+  const isUnsent = unsent !== undefined && (httpStatus === 401 || httpStatus === 403) && !seen;
   if (trouble !== undefined && comeBackAtMs !== undefined) {
     return `The API is out (${seenOf(trouble)}) and says to wait longer than option 'maxWait'.`;
   }
@@ -229,7 +229,7 @@ function whyOf(stop: Stop): string {
   return shown([
     storeError,
     seen && `The first calls were all alike. ${sentenceOn(seen)}`,
-    isMisdirection(why) ? sentenceOn(why) : isUnsent ? UNSENT[unsent] : wayOf(reason).says,
+    !seen && isMisdirection(why) ? sentenceOn(why) : isUnsent ? UNSENT[unsent] : wayOf(reason).says,
     trouble !== undefined && `Seen last: ${seenOf(trouble)}.`,
     refusal && reason === 'refused' && isSilent && `It answered ${httpStatus}, without a word why.`,
     !isSilent && `It answered ${httpStatus}: '${shortenTo(said, LONGEST_SAID)}'.`,

@@ -74,7 +74,7 @@ export class FirstCalls {
     this.#all.add(call);
     if (this.#records.size > 1) return true;
     this.#found.add(call);
-    return this.#found.size < MANY ? false : { reason: 'misdirected', seen: 'same_answer' };
+    return this.#found.size < MANY ? false : stopOf(meaning);
   }
 
   /** Notes a bad answer. Returns why to stop, or that the API is down, once that is clear. */
@@ -147,11 +147,12 @@ function withoutNames(record: string): string {
 
 /** The stop for what all domains get. */
 export function stopOf(meaning: Meaning): Stop {
-  const { kind, httpStatus } = meaning;
+  const { kind, httpStatus, reason: why } = meaning;
   const seen = misdirectionOf(meaning);
-  if (seen) return { reason: 'misdirected', seen };
-  if (kind === 'away' || kind === 'machine') return { reason: 'outage', trouble: meaning.reason };
-  const refusal = { httpStatus: httpStatus ?? 0, said: meaning.said ?? '', reason: meaning.reason };
+  const said = kind === 'found' ? meaning.json : (meaning.said ?? meaning.wrote ?? '');
+  const refusal = { httpStatus: httpStatus ?? 0, said, reason: why };
+  if (seen) return { reason: 'misdirected', seen, refusal };
+  if (kind === 'away' || kind === 'machine') return { reason: 'outage', trouble: why };
   if (kind === 'quota') return { reason: kind, refusal };
   if (meaning.isSure && kind === 'refused') return { reason: 'unauthorized', refusal };
   const isOfCaller = kind === 'refused' && meaning.reason !== 'wall';

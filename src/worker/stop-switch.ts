@@ -17,16 +17,13 @@ export interface Stop {
   readonly seen?: Misdirection;
   /** Why the store cannot be written, in a sentence, for `unusable_store`. */
   readonly storeError?: string;
-  /**
-   * What the API answered, for `refused`, `unauthorized`, `forbidden` and `quota` where it is
-   * known.
-   */
+  /** What the API answered, where it is known. */
   readonly refusal?: Refusal;
   /** Why no credential went with the calls that were refused. */
   readonly unsent?: 'kept' | 'none' | undefined;
 }
 
-/** A refusal that different domains got alike. */
+/** An answer that different domains got alike. */
 export interface Refusal {
   readonly httpStatus: number;
   /** What its body says, for people; empty when it says nothing. */

@@ -56,6 +56,19 @@ describe('words', () => {
     );
   });
 
+  it('say what the first calls got, whether it is a refusal or a record', () => {
+    const refusal = { httpStatus: 404, said: 'no route', reason: 'http_404' } as const;
+    expect(describeStop({ reason: 'misdirected', seen: 'none_known', refusal })).toMatch(
+      /path is wrong.*Nothing of the first calls is kept.* It answered 404: 'no route'\./,
+    );
+    const wall = { httpStatus: 403, said: 'One moment', reason: 'wall' } as const;
+    expect(
+      describeStop({ reason: 'misdirected', seen: 'wall', refusal: wall, unsent: 'none' }),
+    ).toMatch(
+      /^The first calls were all alike\. A wall (?!.*A wall)(?!.*credential).*'One moment'/,
+    );
+  });
+
   it('name a wall before the API and a stated outage first, and nothing that is not to blame', () => {
     const refusal = { httpStatus: 403, said: 'One moment', reason: 'wall' } as const;
     expect(describeStop({ reason: 'refused', refusal, unsent: 'none' })).toMatch(

@@ -36,6 +36,10 @@ describe('five domains that all get the same end a run', () => {
     { gets: { ...answer.forbidden(), reason: 'wall' } as Meaning, is: seen('wall') },
     { gets: answer.invalid('no plan'), is: { reason: 'refused', refusal: { said: 'no plan' } } },
     { gets: answer.unknown(), is: seen('none_known') },
+    {
+      gets: { ...answer.unknown(), said: undefined, wrote: 'no route' } as Meaning,
+      is: { reason: 'misdirected', refusal: { httpStatus: 404, said: 'no route' } },
+    },
     { gets: answer.page(), is: seen('not_found_page') },
     { gets: wrong('no_json'), is: seen('no_json') },
     { gets: wrong('redirect_to_another_origin'), is: seen('redirect_to_another_origin') },
