@@ -162,5 +162,8 @@ function describeRate(pace: Pace, fixed: FixedRate | undefined): Omit<Limit, 'mo
   return fixed ? { limitIs: 'fixed', limitPerSecond: givenPerMs * 1_000 } : { limitIs: 'unknown' };
 }
 
-/** Whether the pace knows a limit of the API's own. */
-const isFound = ({ phase }: Pace): boolean => phase === 'cruising' || phase === 'published';
+/** Whether a limit of the API's own is known. Calls that go far faster show that it is none. */
+const isFound = ({ phase, ratePerMs, limitPerMs }: Pace): boolean =>
+  phase === 'published' || (phase === 'cruising' && ratePerMs < DISPROVED * limitPerMs);
+
+const DISPROVED = 2.5;

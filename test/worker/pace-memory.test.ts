@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createOwnPace } from '../../src/worker/own-pace.ts';
-import { learnedOf, readLearned } from '../../src/worker/pace-memory.ts';
+import { describePace, learnedOf, readLearned } from '../../src/worker/pace-memory.ts';
 import { createRandom } from '../support/random.ts';
 
 const HOUR_MS = 3_600_000;
@@ -15,6 +15,19 @@ it('of what is a day old half the limit is left, of a longer wait than is kept n
   });
   expect(readLearned({ limitPerMs: -1 }, 0, LIMITS)).toBeUndefined();
 });
+
+it.each([
+  ['twice as fast', 0.02, { limitIs: 'learned', limitPerSecond: 10 }, 0.01],
+  ['three times as fast', 0.03, { limitIs: 'unknown' }, 0],
+])(
+  'of a limit beside which calls go %s is told and kept what is true',
+  (_, ratePerMs, is, kept) => {
+    const learned = readLearned({ limitPerMs: 0.01, cap: 0, statedUntilMs: 0 }, 0, LIMITS);
+    const pace = { ...createOwnPace(0, { rate: undefined, learned, epochMs: 0 }).pace, ratePerMs };
+    expect(describePace(pace, undefined, 0).limit).toEqual(is);
+    expect(learnedOf(pace, undefined, 0).limitPerMs).toBe(kept);
+  },
+);
 
 it.each([
   ['ended in order', 'waits for its next slot', false, 1_000, 1_500],
