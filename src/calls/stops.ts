@@ -27,8 +27,8 @@ export const STOPS = {
     next: ONCE_FIXED,
   },
   forbidden: {
-    when: 'five 403 in a row, with no success between',
-    says: "The API answered 403 five times in a row: check option 'auth' and BRANDFILL_API_KEY and what the credential is allowed.",
+    when: "403 for the first five calls, or for all during option 'maxWait'",
+    says: "The API answered 403 to every call: check option 'auth' and BRANDFILL_API_KEY and what the credential is allowed.",
     next: ONCE_FIXED,
   },
   refused: {

@@ -70,7 +70,7 @@ export const REASONS = {
     host_out: 'The host failed several times in a row.',
     http_408: 'The API gave up waiting (408).',
     http_429:
-      "The API refused these as too many calls each time (429): give a lower option 'rate'.",
+      "The API refused these as too many calls (429), while it served others: ask its makers, or give a lower option 'rate'.",
     http_501: `The API cannot do what is asked (501): ${ASK_MAKERS}.`,
   },
   machine: {
