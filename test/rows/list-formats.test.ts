@@ -41,7 +41,8 @@ describe.each(Object.values(LIST_FORMATS))('$kind', (format) => {
     for (const name of format.names) expect(README).toContain(name);
   });
 
-  it('is packed with gzip if it is text', () => {
+  it('is packed with gzip, and has an encoding, if it is text', () => {
+    expect(READING_OPTIONS.encoding.includes(format.kind)).toBe(!format.isBinary);
     expect(isEndingOf(format, `${format.endings[0]}.GZ`.toUpperCase())).toBe(!format.isBinary);
   });
 
