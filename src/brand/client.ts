@@ -109,7 +109,7 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
   };
 
   const ofBody = { 'content-type': 'application/json', ...headers };
-  const others = new Map<string, Transport>();
+  const others = openOthers((other) => openTransport({ origin: other, connections, timeoutMs }));
   const { interpret, interpretBatch } = createInterpreter(options);
 
   function mostBytes(_: number, sent: ResponseHeaders): number {
@@ -152,25 +152,11 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     return judgeNoAnswer(error);
   }
 
-  /** The connections to another host that a redirect led to. */
-  function elsewhere(url: URL): Transport {
-    const known = others.get(url.origin);
-    if (known) return known;
-    const [[oldest, first] = []] = others;
-    if (oldest !== undefined && others.size >= MOST_OTHER_HOSTS) {
-      others.delete(oldest);
-      void first?.close();
-    }
-    const opened = openTransport({ origin: url.origin, connections, timeoutMs });
-    others.set(url.origin, opened);
-    return opened;
-  }
-
   /** Reads a signed address once. Where it has no record, the API is to name another. */
   async function callElsewhere(url: URL, signal: AbortSignal, domain: string): Promise<Meaning> {
     const path = url.pathname + url.search;
     const request = { origin: url.origin, path, headers: OUR_HEADERS, mostBytes };
-    const response = await elsewhere(url).exchange(request, signal);
+    const response = await others.at(url.origin).exchange(request, signal);
     const meaning = interpret(response, path, domain);
     const { httpStatus, form, fingerprint } = meaning;
     if (meaningOf(response.httpStatus) === 'found') return meaning;
@@ -192,10 +178,34 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
   }
 
   async function close(): Promise<void> {
-    await Promise.all([transport, ...others.values()].map((one) => one.close()));
+    await Promise.all([transport.close(), others.close()]);
   }
 
   return { call, callBatch, close };
+}
+
+/** The connections to other hosts that redirects led to. */
+function openOthers(open: (origin: string) => Transport) {
+  const all = new Map<string, Transport>();
+
+  function at(origin: string): Transport {
+    const known = all.get(origin);
+    if (known) return known;
+    const [[oldest, first] = []] = all;
+    if (oldest !== undefined && all.size >= MOST_OTHER_HOSTS) {
+      all.delete(oldest);
+      void first?.close();
+    }
+    const opened = open(origin);
+    all.set(origin, opened);
+    return opened;
+  }
+
+  async function close(): Promise<void> {
+    await Promise.all([...all.values()].map((one) => one.close()));
+  }
+
+  return { at, close };
 }
 
 /** What answers mean, and what they cost. */
