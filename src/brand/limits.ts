@@ -214,8 +214,7 @@ function leastUsedUp(text: string): number | undefined {
 
 /**
  * The policies of a structured field: `"burst";q=100;w=60` and `"burst";r=0;t=30`, or, as of draft
- * 7,
- * `limit=10, remaining=0, reset=3`.
+ * 7, `limit=10, remaining=0, reset=3`.
  *
  * @see {@link https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/ RateLimit
  *   header fields for HTTP}

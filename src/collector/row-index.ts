@@ -5,8 +5,7 @@ import { openSpool, writeAll } from '../rows/spool.ts';
 /**
  * What the first reading learned about a row. `due`: its domain has to be looked up; `known`: the
  * store has a fresh outcome of its domain; `invalid`: it has no domain; `passed`: it is left as it
- * is;
- * `blank`: it is no row but an empty line.
+ * is; `blank`: it is no row but an empty line.
  */
 export type IndexedKind = 'due' | 'known' | 'invalid' | 'passed' | 'blank';
 

@@ -21,9 +21,8 @@ const ASK_MAKERS = 'ask the makers of the API';
 /**
  * Every reason, as it stands in a failures file, in the store and in the queue's outcomes, by whose
  * fault it is, with a sentence that says what happened and what to do. Those that are not listed
- * are
- * `http_<status>`, and `proxy_<reason>`, which are about this machine. What an API wrote is never a
- * reason: it stands beside it.
+ * are `http_<status>`, and `proxy_<reason>`, which are about this machine. What an API wrote is
+ * never a reason: it stands beside it.
  */
 export const REASONS = {
   row: {

@@ -11,8 +11,7 @@ import { ELSEWHERE, orDamage, refusal, writeError } from './failures.ts';
 
 /**
  * The version of the layout. New tables need no new version: older Brandfills ignore them. Version
- * 1, of
- * 0.1.0, is read too and becomes this one.
+ * 1, of 0.1.0, is read too and becomes this one.
  */
 export const STORE_VERSION = 2;
 
