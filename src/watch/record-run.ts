@@ -270,6 +270,8 @@ const START: Point = { atMs: 0, workedMs: 0, lookups: 0, calls: 0, throttled: 0 
 const RATE_WINDOW_MS = 5_000;
 /** The rest is assumed to go as fast as the lookups of this much time. */
 const LEFT_WINDOW_MS = 30_000;
+/** A longer time between two looks is one in which this machine was asleep. */
+const LONGEST_LOOK_MS = 5_000;
 /** With fewer counts a rate looks back further. */
 const LEAST = 10;
 const MOST_SPANS = 120;
@@ -293,7 +295,8 @@ export function createSpeed() {
     add: ({ due, lookups, calls, throttled, lookupMs: atMs, limit, wait }: Figures): void => {
       const [before = START, newest = before] = points.slice(-2);
       const isWork = !wait || wait.why === 'rate';
-      const workedMs = newest.workedMs + (isWork ? atMs - newest.atMs : 0);
+      const sinceMs = Math.min(atMs - newest.atMs, LONGEST_LOOK_MS);
+      const workedMs = newest.workedMs + (isWork ? sinceMs : 0);
       const { limitPerSecond } = limit ?? {};
       const point = { atMs, workedMs, lookups, calls, throttled, limitPerSecond };
       recent = [...recent.filter((old) => atMs - old.atMs <= RECENT_MS), point];

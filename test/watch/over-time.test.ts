@@ -30,6 +30,13 @@ it.each<[Wait, number | undefined]>([
   expect(leftAround(wait)).toEqual([undefined, 70, 40, meanwhile, meanwhile, 39]);
 });
 
+it('the time left does not count an hour for which the machine was asleep', () => {
+  const speed = createSpeed();
+  for (let s = 0; s <= 60; s += 1) speed.add(at(s * 1_000, s * 10));
+  for (let s = 3_661; s <= 3_670; s += 1) speed.add(at(s * 1_000, (s - 3_600) * 10));
+  expect(speed.read().leftMs).toBeLessThan(45_000);
+});
+
 /** Counts for so many seconds, looking four times in each. */
 function count(perSecond: number, { seconds = 120, before = 0 } = {}): number {
   const speed = createSpeed();
