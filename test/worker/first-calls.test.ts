@@ -1,18 +1,24 @@
 import { describe, expect, it } from 'vitest';
 import type { Meaning } from '../../src/brand/meaning.ts';
 import { AnswerKinds } from '../../src/worker/answer-kinds.ts';
-import { FirstCalls } from '../../src/worker/first-calls.ts';
+import { FirstCalls, stopOf } from '../../src/worker/first-calls.ts';
 import * as answer from './meanings.ts';
 
 const wrong = (reason: Meaning['reason']): Meaning => ({ ...answer.away(), reason });
 const seen = (what: string) => ({ reason: 'misdirected', seen: what });
 
+interface Asking {
+  readonly callOf?: (at: number) => object;
+  readonly first?: number;
+  readonly isKnown?: boolean;
+}
+
 /** What each of these domains gets, a call each; all stops and other ends that came. */
 function ask(
   answers: readonly Meaning[],
-  { callOf = (at: number): object => ({ at }), first = 5 } = {},
+  { callOf = (at: number): object => ({ at }), ...options }: Asking = {},
 ) {
-  const calls = new FirstCalls({ first });
+  const calls = new FirstCalls(options);
   const kinds = new AnswerKinds();
   const ends = answers.map((meaning, at) => {
     const domain = `${at}.example`;
@@ -83,6 +89,82 @@ it.each([
   expect(ask(gets, { first, callOf: (nth) => whole[Math.floor(nth / size)] ?? {} }).at).toBe(at);
 });
 
+describe('where nothing listens', () => {
+  const refused: Meaning = { ...wrong('connection_refused'), form: 'none' };
+  const byProxy: Meaning = { ...wrong('proxy_connection_refused'), form: 'none' };
+
+  it.each([
+    { gets: times(5, refused), isKnown: undefined, is: 'down' },
+    { gets: times(5, refused), isKnown: true, is: 'down' },
+    { gets: times(5, refused), isKnown: false, is: seen('connection_refused') },
+    { gets: times(5, byProxy), isKnown: false, is: seen('proxy_connection_refused') },
+    { gets: [answer.broken(), ...times(19, refused)], isKnown: false, is: 'down' },
+  ])('whether it was reached before decides: %#', ({ gets, isKnown, is }) => {
+    const { ends } = ask(gets, isKnown === undefined ? {} : { isKnown });
+    expect({ is: ends.at(-1) }).toMatchObject({ is });
+  });
+});
+
+it.each([
+  { what: 'fails', meaning: wrong('tls_failure'), is: 'down' },
+  { what: 'does not know a domain', meaning: answer.unknown(), is: seen('none_known') },
+])('an API that answered earlier runs, and $what, is no wrong address unless it answers', (row) => {
+  const { ends } = ask(times(5, row.meaning), { isKnown: true });
+  expect({ is: ends.at(-1) }).toMatchObject({ is: row.is });
+});
+
+describe('of several kinds', () => {
+  it('the one that most domains got decides', () => {
+    const refused = [answer.page(), answer.forbidden(), answer.forbidden()];
+    expect(ask(times(20, ...refused)).ends.at(-1)).toMatchObject({ reason: 'forbidden' });
+    const failing = [answer.forbidden(), answer.away(), answer.away()];
+    expect(ask(times(22, ...failing)).ends.at(-1)).toBe('down');
+  });
+
+  it('none is alike, be it that each call got all of them, or that a record came', () => {
+    const call = [{}, {}, {}, {}, {}];
+    const both = times(10, answer.forbidden(), answer.page());
+    expect(ask(both, { callOf: (at) => call[Math.floor(at / 2)] ?? {} }).at).toBe(0);
+    expect(ask([answer.found('a'), ...times(8, answer.forbidden())]).at).toBe(0);
+  });
+});
+
+it.each([
+  { what: 'a wrong address', gets: wrong('no_json'), first: 3, at: 3 },
+  { what: 'an outage', gets: answer.away(), first: 3, at: 5 },
+  { what: 'domains that are not known', gets: answer.unknown(), first: 3, at: 5 },
+  { what: 'domains that are refused', gets: answer.invalid(), first: 3, at: 3 },
+  { what: 'a limit', gets: answer.throttled(), first: 7, at: 7 },
+])('where $first go first, $what shows in $at', ({ gets, first, at }) => {
+  expect(ask(times(9, gets), { first }).at).toBe(at);
+});
+
+it('a domain counts once, however often it fails', () => {
+  const calls = new FirstCalls({});
+  const kind = new AnswerKinds().of(answer.forbidden());
+  const ends = times(9, answer.forbidden()).map((one) => calls.bad(kind, one, 'a.com', {}));
+  expect(ends.every((end) => end === undefined)).toBe(true);
+});
+
+it('a record is known to have come', () => {
+  expect(ask(times(1, answer.forbidden())).calls.hasRecord).toBe(false);
+  expect(ask([answer.found('a')]).calls.hasRecord).toBe(true);
+});
+
+describe('a stop for what all domains get', () => {
+  it.each<[Meaning, object]>([
+    [answer.away(), { reason: 'outage', trouble: 'http_503' }],
+    [answer.machine, { reason: 'outage', trouble: 'http_0' }],
+    [answer.quota('used up'), { reason: 'quota', refusal: { httpStatus: 402, said: 'used up' } }],
+    [{ ...answer.forbidden(), isSure: true }, { reason: 'unauthorized' }],
+    [{ ...answer.invalid(), isSure: true }, { reason: 'refused' }],
+    [{ ...answer.invalid(), httpStatus: 401 }, { reason: 'refused' }],
+    [answer.found('one'), { ...seen('same_answer'), refusal: { said: '{"name":"one"}' } }],
+  ])('%#', (meaning, stop) => {
+    expect(stopOf(meaning)).toMatchObject(stop);
+  });
+});
+
 it.each([
   { differs: 'nothing', one: '"x":1', other: '"x":1', isOver: false },
   {
@@ -104,11 +186,29 @@ it.each([
     isOver: false,
   },
   { differs: 'a number', one: '"left": 17 ', other: '"left": 16.5 ', isOver: false },
+  {
+    differs: 'an address under a longer name',
+    one: '"company-website_of" : "a"',
+    other: '"company-website_of" : "b"',
+    isOver: false,
+  },
+  {
+    differs: 'numbers of a list',
+    one: '"all":[1,-2, 3 ]',
+    other: '"all":[4,5.5, -6 ]',
+    isOver: false,
+  },
   { differs: 'the name', one: '"name":"Anders"', other: '"name":"Brandt"', isOver: true },
 ])('records that differ in $differs show companies: $isOver', ({ one, other, isOver }) => {
   const calls = new FirstCalls({});
   const record = (member: string): Meaning => answer.found(`{ "kind": "firm", ${member}}`);
   expect([calls.found(record(one), {}), calls.found(record(other), {})]).toEqual([false, isOver]);
+});
+
+it('records that say nothing but what differs from call to call are compared as they are', () => {
+  const calls = new FirstCalls({});
+  const record = (id: string): Meaning => answer.found(`{"id":"${id}"}`);
+  expect([calls.found(record('a'), {}), calls.found(record('b'), {})]).toEqual([false, true]);
 });
 
 it.each([
@@ -126,6 +226,15 @@ it.each([
 it('only so many calls are under way as may still be needed, and one always', () => {
   const { calls } = ask(times(3, answer.away()));
   expect([0, 1, 2].map((underWay) => calls.mayStart(underWay))).toEqual([true, true, false]);
+  calls.redirected();
+  expect([0, 1].map((underWay) => calls.mayStart(underWay))).toEqual([true, false]);
+  calls.redirected();
+  expect(calls.mayStart(0)).toBe(true);
   calls.isOver = true;
   expect(calls.mayStart(99)).toBe(true);
+});
+
+it('as many are under way as go first', () => {
+  const calls = new FirstCalls({ first: 7 });
+  expect([6, 7].map((underWay) => calls.mayStart(underWay))).toEqual([true, false]);
 });
