@@ -28,10 +28,9 @@ import {
 } from './package.ts';
 import {
   lineOf,
-  newFrame,
   readSharedStrings,
   readSheet,
-  type SheetFrame,
+  SheetFrame,
   type SheetOptions,
   type SheetRow,
 } from './sheet-reader.ts';
@@ -140,7 +139,7 @@ async function openSheet(pack: Package, { path }: SheetPart, options: SheetOptio
   const tables = await readTables(pack, path);
   const totals = new Map(tables.map((table) => [table.totalsRow, table]));
   const finder = createListFinder();
-  const frame = newFrame();
+  const frame = new SheetFrame();
 
   /** Whether a row contains only the totals of a table. */
   function isTotals({ number, cells }: SheetRow): boolean {

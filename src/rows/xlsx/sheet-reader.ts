@@ -48,32 +48,25 @@ export function rowIn(line: string): SheetRow {
 }
 
 /** What is around the rows of a sheet. */
-export interface SheetFrame {
+export class SheetFrame {
   /** The namespace prefix of elements, with its colon; usually empty. */
-  prefix: string;
+  prefix = '';
   /** Its size and its filter: the range, and where it is said. */
   dimension?: Range & Span;
   autoFilter?: Range & Span;
-  readonly columns: SheetColumns[];
-  readonly merges: Range[];
+  readonly columns: SheetColumns[] = [];
+  readonly merges: Range[] = [];
   /** Where the values of formulas with several spill. */
-  readonly spills: Range[];
+  readonly spills: Range[] = [];
   /** By column, whether any cell has content. */
-  readonly used: Uint8Array;
+  readonly used = new Uint8Array(MOST_COLUMNS);
   /** The column of the last cell that can be seen, be it by its format alone; or -1. */
-  lastVisible: number;
+  lastVisible = -1;
   /** How many formulas have no value, and how many cells show more than their value is. */
-  uncalculated: number;
-  rich: number;
+  uncalculated = 0;
+  rich = 0;
   /** Ranges of linked cells, with the id of their target. */
-  readonly links: { readonly range: Range; readonly id: string | undefined }[];
-}
-
-/** Of a sheet that is not yet read. */
-export function newFrame(): SheetFrame {
-  const lists = { columns: [], merges: [], spills: [], links: [] };
-  const used = new Uint8Array(MOST_COLUMNS);
-  return { prefix: '', ...lists, used, lastVisible: -1, uncalculated: 0, rich: 0 };
+  readonly links: { readonly range: Range; readonly id: string | undefined }[] = [];
 }
 
 /** Columns with a format of their own, and where that is said. */
@@ -244,16 +237,10 @@ function addToFrame(
  * A cell that is being read: its column, its type and the place of its style as they are said, its
  * texts.
  */
-interface OpenCell {
-  readonly column: number;
-  readonly type: string;
-  readonly style: number;
-  value: string;
-  formula: string | undefined;
-}
+type OpenCell = ReturnType<typeof newCell>;
 
-function newCell(column = -1, type = 'n', style = 0): OpenCell {
-  return { column, type, style, value: '', formula: undefined };
+function newCell(column = -1, type = 'n', style = 0) {
+  return { column, type, style, value: '', formula: undefined as string | undefined };
 }
 
 /** The memory that all texts may take. A million rows with three of their own each take 60 MB. */
