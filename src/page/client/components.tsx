@@ -266,10 +266,12 @@ interface TableProps {
 }
 
 /**
- * A table whose first cells name the rows. It scrolls on its own where it is wider than the page.
+ * A table whose first cells name the rows, if there are any; a sheet has its columns in any case.
+ * It scrolls on its own where it is wider than the page.
  */
-export function Table(props: TableProps): JSX.Element {
+export function Table(props: TableProps): JSX.Element | null {
   const { caption, columns, rows, hasHeading = false, isSheet = false, isStacked } = props;
+  if (rows.length === 0 && !isSheet) return null;
   const isNumber = (name: ComponentChildren): name is string =>
     typeof name === 'string' && name.endsWith('#');
   const classOf = (at: number): string | undefined => (isNumber(columns[at]) ? 'n' : undefined);

@@ -150,41 +150,35 @@ function Details({ view }: { readonly view: RunView }): JSX.Element {
         </section>
       ) : null}
       <Figures items={figuresOf(view)} />
-      {view.sources ? (
-        <Table
-          caption="Each API"
-          columns={['API', 'asked about#', 'found#', 'calls#', 'cost', 'limit']}
-          rows={view.sources.map((source) => [
-            source.name,
-            count(source.lookups),
-            count(source.found),
-            count(source.calls),
-            costOf(source) ?? '',
-            limitOf(source),
-          ])}
-        />
-      ) : null}
+      <Table
+        caption="Each API"
+        columns={['API', 'asked about#', 'found#', 'calls#', 'cost', 'limit']}
+        rows={(view.sources ?? []).map((source) => [
+          source.name,
+          count(source.lookups),
+          count(source.found),
+          count(source.calls),
+          costOf(source) ?? '',
+          limitOf(source),
+        ])}
+      />
       {calls > 0 ? <Chart spans={spans} spanMs={spanMs} /> : null}
-      {view.outages.length > 0 ? (
-        <Table
-          caption="Outages"
-          columns={['from', 'until', 'what was seen']}
-          rows={view.outages.map(({ from, until, why }) => [
-            time(from),
-            until === undefined ? 'the end' : time(until),
-            seenOf(why),
-          ])}
-        />
-      ) : null}
-      {answered > 0 ? (
-        <Table
-          caption={`What calls came to${view.queue === undefined ? '' : ` (${count(answered)} of this process)`}`}
-          columns={['answer', 'calls#', 'share#']}
-          rows={Object.entries(answers)
-            .sort(([, one], [, other]) => other - one)
-            .map(([answer, times]) => [answer, count(times), share(times, answered)])}
-        />
-      ) : null}
+      <Table
+        caption="Outages"
+        columns={['from', 'until', 'what was seen']}
+        rows={view.outages.map(({ from, until, why }) => [
+          time(from),
+          until === undefined ? 'the end' : time(until),
+          seenOf(why),
+        ])}
+      />
+      <Table
+        caption={`What calls came to${view.queue === undefined ? '' : ` (${count(answered)} of this process)`}`}
+        columns={['answer', 'calls#', 'share#']}
+        rows={Object.entries(answers)
+          .sort(([, one], [, other]) => other - one)
+          .map(([answer, times]) => [answer, count(times), share(times, answered)])}
+      />
       {columns.length > 0 ? (
         <details>
           <summary>Added columns</summary>
@@ -210,10 +204,9 @@ function Details({ view }: { readonly view: RunView }): JSX.Element {
 }
 
 /** Rows by how they ended; while lookups are made, by how they stand. */
-function Rows({ view }: { readonly view: RunView }): JSX.Element | null {
+function Rows({ view }: { readonly view: RunView }): JSX.Element {
   const counts = view.statuses;
   const there = (Object.keys(STATUSES) as StatusName[]).filter((name) => (counts[name] ?? 0) > 0);
-  if (there.length === 0) return null;
   return (
     <Table
       caption={view.store ? 'Rows by how they ended' : 'Rows so far'}

@@ -81,7 +81,7 @@ function ChooseList({ app }: { readonly app: AppState }): JSX.Element {
           </>
         )}
       </div>
-      {app.lists.length > 0 ? <ListsFromBefore app={app} work={work} /> : null}
+      <ListsFromBefore app={app} work={work} />
     </Step>
   );
 }
