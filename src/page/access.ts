@@ -161,14 +161,6 @@ function dropOldest<K>(entries: Set<K> | Map<K, unknown>, most: number): void {
   if (entries.size > most && oldest !== undefined) entries.delete(oldest);
 }
 
-/** The places where the token may come from. */
-export interface TokenSources {
-  readonly token: string | undefined;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** The page that it is for, and the variable with its token. @default the dashboard */
-  readonly page?: { readonly name: string; readonly variable: string } | undefined;
-}
-
 const DASHBOARD = { name: 'the dashboard', variable: 'BRANDFILL_DASHBOARD_TOKEN' };
 
 /** An attacker could guess a shorter token in the long run. */
@@ -177,12 +169,17 @@ const SHORTEST = 16;
 /**
  * Reads the token of a page, and insists on one if other machines can reach it.
  *
+ * @param given the token, if a program passes it
+ * @param page what it is called, and the variable that has its token otherwise
  * @returns undefined when there is none, and none is needed
  * @throws BrandfillError `INVALID_SETTING`; it never repeats the token
  */
-export function readToken(sources: TokenSources, listen: ListenAddress): string | undefined {
-  const { env, page: { name, variable } = DASHBOARD } = sources;
-  const token = sources.token ?? (env[variable]?.trim() || undefined);
+export function readToken(
+  listen: ListenAddress,
+  given?: string,
+  { name, variable } = DASHBOARD,
+): string | undefined {
+  const token = given ?? (process.env[variable]?.trim() || undefined);
   if (token === undefined) {
     if (isLocalAddress(listen.host)) return undefined;
     const local =

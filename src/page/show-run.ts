@@ -155,7 +155,7 @@ async function openOwnStatus({ settings }: Job, { recorder, control, options, co
   const label = words("option 'listen'");
   const dashboard = await createDashboard({
     source: showOwnRun(recorder, control),
-    token: readToken({ token, env: process.env }, listen),
+    token: readToken(listen, token),
     allowHost: undefined,
     label,
   });

@@ -86,10 +86,9 @@ async function startApp(
   const { enrichJob, planJob, sampleJob } = await import('../../api/enrich.ts');
   const { openApp } = await import('../../page/app/app.ts');
   const { createHostCheck, openListener } = await import('../../page/listener.ts');
-  const { env } = process;
   const address = listen ?? USUAL;
   const page = { name: 'the page', variable: 'BRANDFILL_APP_TOKEN' };
-  const given = readToken({ token: undefined, env, page }, address);
+  const given = readToken(address, undefined, page);
   const token = given ?? randomBytes(24).toString('base64url');
   keepSecret(token);
   const access = createAccess({ token, cookieName: cookieNameOf(folder.path) });
@@ -100,7 +99,6 @@ async function startApp(
       : `${url}/enter?code=${access.makeCode(ADDRESS_MS)}`;
   const app = await openApp({
     folder,
-    env,
     library: { planJob, sampleJob, enrichJob },
     access,
     wayIn,

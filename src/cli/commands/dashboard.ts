@@ -21,7 +21,7 @@ const DASHBOARD_OPTIONS = {
 export const dashboard = defineCommand(DASHBOARD_OPTIONS, async (call) => {
   const { listen, allowHost } = call.settings;
   const { readToken } = await import('../../page/access.ts');
-  const token = readToken({ token: undefined, env: process.env }, listen);
+  const token = readToken(listen);
   await serveQueue(call, async ({ redis, closer, signal, say }) => {
     const { createDashboard } = await import('../../page/dashboard.ts');
     const { showQueue } = await import('../../page/queue-board.ts');

@@ -14,13 +14,7 @@ import { type Access, readForm, refused, takes } from '../access.ts';
 import { enteredPage, loginPage } from '../assets.ts';
 import { boardApi, pageRoutes } from '../dashboard.ts';
 import { createHub } from '../hub.ts';
-import {
-  connectionRequest,
-  type Env,
-  keyVariableOf,
-  openConnections,
-  settingsOf,
-} from './connections.ts';
+import { connectionRequest, keyVariableOf, openConnections, settingsOf } from './connections.ts';
 import type { AppFolder } from './folder.ts';
 import { fieldsRequest, openLists } from './lists.ts';
 import { createPreviews, type Library } from './previews.ts';
@@ -30,7 +24,6 @@ import { onPage } from './words.ts';
 
 export interface OpenAppOptions {
   readonly folder: AppFolder;
-  readonly env: Env;
   readonly library: Library;
   readonly access: Access;
   /** Makes a way in, for another start of the app. */
@@ -88,9 +81,9 @@ export async function openApp(options: OpenAppOptions) {
 type Model = Awaited<ReturnType<typeof openModel>>;
 
 /** Everything that the page shows and does, without the page. */
-async function openModel({ folder, env, library }: OpenAppOptions, onChange: () => void) {
-  const connections = openConnections(folder, env, onChange);
-  const shared = { folder, connections, env, library, onChange };
+async function openModel({ folder, library }: OpenAppOptions, onChange: () => void) {
+  const connections = openConnections(folder, onChange);
+  const shared = { folder, connections, library, onChange };
   const lists = await openLists(shared);
   const previews = createPreviews({ ...shared, lists });
   const runs = openRuns({ ...shared, lists });

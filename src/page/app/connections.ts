@@ -32,8 +32,6 @@ export interface SavedConnection
   readonly unit?: string | undefined;
 }
 
-export type Env = Readonly<Record<string, string | undefined>>;
-
 const FILE = 'api.json';
 /** Kept apart from all else, so that it can be deleted alone. */
 const KEY_FILE = 'keys.json';
@@ -43,7 +41,7 @@ const SANDBOX = { latencyMs: { fromMs: 20, toMs: 90 }, notFound: 0.08, seed: 1, 
 export type Connections = ReturnType<typeof openConnections>;
 
 /** The API in use, and the keys that are known. */
-export function openConnections(folder: AppFolder, env: Env, onChange: () => void) {
+export function openConnections(folder: AppFolder, onChange: () => void) {
   let current = folder.readJson(FILE) as SavedConnection | undefined;
   const kept = new Map(Object.entries((folder.readJson(KEY_FILE) ?? {}) as Record<string, string>));
   const keys = new Map(kept);
@@ -95,7 +93,7 @@ export function openConnections(folder: AppFolder, env: Env, onChange: () => voi
         if (chosen.auth !== 'none' && apiKey === undefined)
           throw refused(422, `Type the key of ${chosen.title}.`);
         keepSecret(apiKey);
-        jobOnPage({ ...settingsOf(chosen), apiKey }, env);
+        jobOnPage({ ...settingsOf(chosen), apiKey });
       }
       if (apiKey !== undefined) keys.set(id, apiKey);
       if (keepKey === true && apiKey !== undefined) kept.set(id, apiKey);
@@ -111,8 +109,8 @@ export function openConnections(folder: AppFolder, env: Env, onChange: () => voi
 }
 
 /** A job of what the person at the page chose, and of nothing that the environment says besides. */
-export function jobOnPage(given: object, env: Env): Job {
-  const quiet = Object.entries(env).filter(([name]) => !name.startsWith('BRANDFILL_'));
+export function jobOnPage(given: object): Job {
+  const quiet = Object.entries(process.env).filter(([name]) => !name.startsWith('BRANDFILL_'));
   return createJob({ given, env: Object.fromEntries(quiet) });
 }
 

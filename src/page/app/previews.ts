@@ -9,7 +9,7 @@ import { describeStop } from '../../watch/describe.ts';
 import { adviseOn } from '../../watch/row-reasons.ts';
 import type { RunView } from '../../watch/run-view.ts';
 import type { RunSurroundings } from '../show-run.ts';
-import { type Connections, type Env, jobOnPage } from './connections.ts';
+import { type Connections, jobOnPage } from './connections.ts';
 import type { Lists, ListView } from './lists.ts';
 import { readFirst, withList } from './read-list.ts';
 import { onPage } from './words.ts';
@@ -22,7 +22,6 @@ const RESULT_ROWS = 100;
 export interface LookupsOfLists {
   readonly lists: Lists;
   readonly connections: Connections;
-  readonly env: Env;
   readonly library: Library;
 }
 
@@ -30,7 +29,7 @@ export interface LookupsOfLists {
  * What a run of a list would do, and what it has made, for people to look at. Nothing of it is
  * kept.
  */
-export function createPreviews({ lists, connections, env, library }: LookupsOfLists) {
+export function createPreviews({ lists, connections, library }: LookupsOfLists) {
   return {
     /** What a run would do. Reads the whole list. */
     plan: async (id: string, signal: AbortSignal) => {
@@ -40,14 +39,14 @@ export function createPreviews({ lists, connections, env, library }: LookupsOfLi
           notices.push(onPage(event.message ?? ''));
       };
       const { input, ...reading } = lists.optionsOf(id);
-      const job = jobOnPage({ ...(await connections.optionsOf()), ...reading, noWait: true }, env);
+      const job = jobOnPage({ ...(await connections.optionsOf()), ...reading, noWait: true });
       return { ...(await library.planJob(input, job, { signal, onEvent })), notices };
     },
     /** Real answers for a sample of the list, and what all of it would find, take and cost. */
     sample: async (id: string, signal: AbortSignal) => {
       const { input, fields: _, ...reading } = lists.optionsOf(id);
       const given = { ...(await connections.optionsOf()), ...reading, ...FOR_SAMPLE };
-      const { tried, view } = await library.sampleJob(input, jobOnPage(given, env), { signal });
+      const { tried, view } = await library.sampleJob(input, jobOnPage(given), { signal });
       return {
         domains: tried.map((one) => ({
           domain: domainToUnicode(one.domain) || one.domain,

@@ -31,7 +31,7 @@ interface Live {
 
 /** The runs that go on, by their lists. */
 export function openRuns(options: LookupsOfLists & { readonly onChange: () => void }) {
-  const { connections, lists, env, library, onChange } = options;
+  const { connections, lists, library, onChange } = options;
   const live = new Map<string, Live>();
 
   /** @throws BrandfillError or HTTPException when it cannot begin */
@@ -40,7 +40,7 @@ export function openRuns(options: LookupsOfLists & { readonly onChange: () => vo
     const { control } = running;
     const api = await connections.optionsOf(connection);
     const { input, ...reading } = lists.optionsOf(id);
-    const job = jobOnPage({ ...api, ...reading, ...lists.outputsOf(id), maxCalls }, env);
+    const job = jobOnPage({ ...api, ...reading, ...lists.outputsOf(id), maxCalls });
     const keep = async (recorder: Reader): Promise<unknown> =>
       await lists.keepRun(id, { ...how, view: recorder.read() });
     running.recorder = await new Promise<Reader>((resolve, reject) => {
