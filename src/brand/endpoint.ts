@@ -17,11 +17,6 @@ export interface Endpoint {
   /** The path and query that ask about one domain. */
   path(domain: string): string;
   /**
-   * Whether the base URL already ends in `/v1`. Mostly that is a mistake, but a gateway may have
-   * such a path.
-   */
-  readonly isDoubled: boolean;
-  /**
    * A short hash of base URL and parameters, and of path and record where a profile names them. It
    * tells the answers of different APIs apart in the store. The credential is not part of it.
    */
@@ -48,8 +43,7 @@ export interface EndpointOptions {
   readonly profile?: ApiProfile | undefined;
 }
 
-const VERSION = '/v1';
-const PATH = `${VERSION}/brand`;
+const PATH = '/v1/brand';
 
 /**
  * Builds the endpoint for a base URL. A path in the base URL is kept.
@@ -82,7 +76,6 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
   return {
     origin: url.origin,
     path: (domain) => parts.join(encodeURIComponent(domain)) + suffix,
-    isDoubled: isStandard && basePath.endsWith(VERSION),
     id,
     queueName: queueNameOf(url.host + port + basePath, [
       isStandard ? '' : template.text,

@@ -15,14 +15,6 @@ export interface Limits {
   readonly limits?: LimitHints | undefined;
 }
 
-/** One policy, as far as one field describes it. */
-export interface Policy {
-  /** At most `count` calls in any `perMs` milliseconds. */
-  readonly quota?: { readonly count: number; readonly perMs: number } | undefined;
-  readonly remaining?: number | undefined;
-  readonly resetMs?: number | undefined;
-}
-
 /** When an answer came. */
 export interface AnswerTime {
   readonly nowMs: number;
@@ -152,8 +144,8 @@ const LONGEST_PACE_MS = HOUR_MS;
 /**
  * Combines policies into one that is as strict as the strictest. Undefined when they say nothing.
  */
-export function combinePolicies(policies: readonly Policy[]): LimitHints | undefined {
-  let quota: Policy['quota'];
+export function combinePolicies(policies: readonly LimitHints[]): LimitHints | undefined {
+  let quota: LimitHints['quota'];
   for (const { quota: one } of policies) {
     if (!one || one.perMs > LONGEST_PACE_MS) continue;
     if (!quota || one.count / one.perMs < quota.count / quota.perMs) quota = one;
@@ -165,14 +157,18 @@ export function combinePolicies(policies: readonly Policy[]): LimitHints | undef
   return { quota, remaining: narrowest?.remaining, resetMs: narrowest?.resetMs };
 }
 
-function callsIn({ remaining = Number.POSITIVE_INFINITY }: Policy): number {
+function callsIn({ remaining = Number.POSITIVE_INFINITY }: LimitHints): number {
   return remaining;
 }
 
 /**
  * The policies of a family such as `X-RateLimit-*`. Where its fields are lists, each place is one.
  */
-function familyIn(headers: ResponseHeaders, family: string, time: AnswerTime): readonly Policy[] {
+function familyIn(
+  headers: ResponseHeaders,
+  family: string,
+  time: AnswerTime,
+): readonly LimitHints[] {
   const textsOf = (member: string) => piecesOf(fieldText(headers[family + member]));
   const counts = textsOf('limit').map(findNumber);
   const left = textsOf('remaining').map(leastUsedUp);
@@ -180,7 +176,7 @@ function familyIn(headers: ResponseHeaders, family: string, time: AnswerTime): r
   const resets = after.length > 0 ? after : textsOf('reset');
   // A plan without a limit says that it is 0, and that nothing of it is left.
   const policies = left.map(
-    (remaining, at): Policy => ({
+    (remaining, at): LimitHints => ({
       remaining: counts[at] === 0 ? undefined : remaining,
       resetMs: findWaitMs(resets[at] ?? resets[0], time),
     }),
@@ -219,7 +215,7 @@ function leastUsedUp(text: string): number | undefined {
  * @see {@link https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/ RateLimit
  *   header fields for HTTP}
  */
-function policiesIn(value: FieldValue, time: AnswerTime): readonly Policy[] {
+function policiesIn(value: FieldValue, time: AnswerTime): readonly LimitHints[] {
   const text = fieldText(value);
   try {
     if (!/^limit\s*=/i.test(text)) return parseList(text).flatMap((item) => policyOf(item, time));
@@ -236,7 +232,7 @@ function policiesIn(value: FieldValue, time: AnswerTime): readonly Policy[] {
   }
 }
 
-function policyOf([value, parameters]: Item | InnerList, time: AnswerTime): readonly Policy[] {
+function policyOf([value, parameters]: Item | InnerList, time: AnswerTime): readonly LimitHints[] {
   const unit = parameters.get('qu') ?? 'requests';
   // A number of bytes or points is not a number of calls.
   if ((unit instanceof Token ? unit.toString() : unit) !== 'requests') return [];

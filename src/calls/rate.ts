@@ -22,8 +22,6 @@ export interface LimitHints {
   readonly remaining?: number | undefined;
   /** Milliseconds from the answer until calls are available again. */
   readonly resetMs?: number | undefined;
-  /** The most calls at the same time. */
-  readonly concurrent?: number;
 }
 
 /** No wait that a server states counts for longer: a year. */

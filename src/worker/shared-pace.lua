@@ -1,5 +1,5 @@
 -- Generated from pace.ts, climb.ts, pace-starts.ts, ../calls/rate.ts, rate.ts, shared-pace.ts, pace-in-redis.ts by npm run make:lua.
--- sha256 of these: 2ddb0ed14216fde1a3dcbb82ef5d3c80a8229443adcc020ca00512ab143252a4
+-- sha256 of these: e356fa6cf8a4f3e5c79d2e6d0c6499d83ccbba47cc5edafb5bac17810f87bc41
 local require
 local ____modules = {}
 local ____moduleCache = {}
