@@ -2,8 +2,9 @@ import type { Meaning } from '../brand/meaning.ts';
 import { type AnswerKind, AnswerKinds, type Finding, type Totals } from './answer-kinds.ts';
 import { FirstCalls, stopOf } from './first-calls.ts';
 import { FirstStop } from './first-stop.ts';
-import { Histories, HOPELESS } from './histories.ts';
+import { Histories } from './histories.ts';
 import { type Counts, type FinderOptions, LimitFinder } from './limit-finder.ts';
+import { ListEnd } from './list-end.ts';
 import { OutageWatch } from './outage-watch.ts';
 import type { Stop } from './stop-switch.ts';
 import {
@@ -67,12 +68,6 @@ const MANY_REFUSALS = 5;
 /** So many answers of which it is not known whom they are about hold up further calls. */
 const MOST_UNKNOWN = 40;
 const FEW = 16;
-/** And for so many a probe is asked where nothing else is left to tell. */
-const ENOUGH_UNKNOWN = 5;
-/** At the end of a list, so many pauses, each so many times as long as the one before. */
-const MOST_PAUSES = 2;
-const PAUSE_MS = 150;
-const LONGER = 3;
 
 /**
  * Whom an answer is about: its domain, the moment, the rate, or all. One answer is evidence; what
@@ -85,6 +80,7 @@ const LONGER = 3;
  *              first-stop.ts                     │                    histories.ts
  *                                                ▼
  *                              withheld until another is well, then asked again   withheld.ts
+ *                                                │                                list-end.ts
  *                                                │ as good as any new one, and often
  *                                                ▼
  *                              slower for a moment: does it come as often?   limit-finder.ts
@@ -103,6 +99,7 @@ export class Diagnosis {
   readonly #limits: LimitFinder;
   readonly #histories = new Histories(this.#kinds, this.#counts);
   readonly #withheld = new Withheld();
+  readonly #listEnd = new ListEnd(this.#kinds, this.#withheld);
   /** What they got while nobody was well. */
   readonly #blocked = new WeakMap<Subject, AnswerKind>();
   /** The last record, and how many before it were the same. */
@@ -528,77 +525,21 @@ export class Diagnosis {
     if (this.#isOver || this.#outage.isProbeWanted || this.#firstStop.isInGrace) return;
     if (this.#state === 'down') return this.askAgain();
     this.#firstStop.hearFound();
-    const next = this.#lastTries();
-    for (const [kind] of next) kind.pauses += 1;
-    if (next.size > 0) {
-      return this.#withheld.release(({ history }) =>
-        next.get(history.kind) === history ? 'again' : undefined,
-      );
-    }
-    if (this.#isProbeOfUse() && this.#outage.askProbeWhileIdle()) return;
-    this.#withheld.release((one) => this.#idleVerdict(one));
-  }
-
-  #idleVerdict({ history, meaning }: WithheldAnswer): Verdict {
-    const { kind, alike } = history;
-    const known = this.#knownVerdict(history);
-    if (kind.isOfMoment) return known ?? 'retry';
-    const areOthers = this.#options.home.others?.areThere === true;
-    const isOnly = this.#counts.goods === 0 && !areOthers;
-    if (kind.isPlain || isOnly || meaning.kind === 'found') return 'believe';
-    // Twice the same is enough, unless asking again has made others good, here or elsewhere.
-    const isOften = kind.bettered + kind.lifted > 0 || areOthers;
-    const enough = isOften ? HOPELESS : 1;
-    if (known || alike <= enough) return known ?? 'again';
-    // Where domains that are well got it of late, too, it may be gone after a pause.
-    return this.#kinds.isOfProbes(kind) ? 'retry' : 'believe';
+    const areGoods = this.#counts.goods > 0;
+    if (areGoods && this.#listEnd.askAfterPause()) return;
+    const { isTrusting, home } = this.#options;
+    const isProbeOfUse = !isTrusting && this.#listEnd.isProbeOfUse(this.#outage.idleProbes === 0);
+    if (isProbeOfUse && this.#outage.askProbeWhileIdle()) return;
+    const those = { areGoods, areOthers: home.others?.areThere === true };
+    this.#withheld.release((one) =>
+      this.#listEnd.verdictOf(one, this.#knownVerdict(one.history), those),
+    );
   }
 
   /** How long nothing is asked until `idle`: what is a limit's is gone by then. */
   get pauseMs(): number {
-    if (this.#isOver || this.#state !== 'well' || this.#outage.isProbeWanted) return 0;
-    const pauses = [...this.#lastTries().keys()].map((kind) => PAUSE_MS * LONGER ** kind.pauses);
-    return Math.max(0, ...pauses);
-  }
-
-  /**
-   * Nothing new is left to compare with: of what may be a limit's, one at a time is asked again,
-   * after a pause. Where that makes one good, others are likely to be.
-   */
-  #lastTries(): Map<AnswerKind, History> {
-    const next = new Map<AnswerKind, History>();
-    if (this.#counts.goods === 0) return next;
-    for (const { history } of this.#withheld) {
-      const { kind } = history;
-      const [isLifted, isChance] = [kind.lifted > 0, kind.about === 'chance'];
-      // Of many a probe tells more; of one alone nothing speaks for a limit.
-      const { unknown } = this.#withheld;
-      if (!isLifted && (unknown >= ENOUGH_UNKNOWN || unknown === 1)) continue;
-      const most = isLifted ? MOST_PAUSES + 1 : MOST_PAUSES;
-      const isOpen = kind.about === 'unknown' || (isChance && isLifted);
-      const mayBeLimit = isOpen && kind.mayBeLimit && !kind.isOfMoment;
-      if (!mayBeLimit || kind.pauses >= most) continue;
-      const first = next.get(kind);
-      if (!first || history.bad <= first.bad) next.set(kind, history);
-    }
-    return next;
-  }
-
-  /**
-   * Whether there may be more to it than some domains: many are left, or the last get the same
-   * again.
-   */
-  #isProbeOfUse(): boolean {
-    if (this.#options.isTrusting) return false;
-    if (this.#withheld.unknown >= ENOUGH_UNKNOWN) return true;
-    const isFirst = this.#outage.idleProbes === 0;
-    return this.#withheld.some(({ meaning, history }) => {
-      const { kind, alike, bad } = history;
-      if (kind.isUncertain) return bad > 1;
-      // Of a verdict on a domain, such as 422, pauses tell enough.
-      if (!isFirst || meaning.kind === 'rejected') return false;
-      return kind.about === 'unknown' && alike > 1;
-    });
+    const isWell = !this.#isOver && this.#state === 'well' && !this.#outage.isProbeWanted;
+    return isWell && this.#counts.goods > 0 ? this.#listEnd.pauseMs : 0;
   }
 
   /** Nothing is left of a list before the API was seen to work: it was short. */
