@@ -34,6 +34,8 @@ export interface Permit {
    * be released, and another one acquired.
    */
   isGood(): boolean;
+  /** The call is about to be made, for those who count them. */
+  begin?(): void;
   /**
    * The call was made and counts.
    *
@@ -108,6 +110,10 @@ export function both(one: Permit, other: Permit): Permit {
   return {
     domains: Math.min(one.domains, other.domains),
     isGood: () => one.isGood() && other.isGood(),
+    begin: () => {
+      one.begin?.();
+      other.begin?.();
+    },
     spend: (...made) => {
       one.spend(...made);
       other.spend(...made);

@@ -204,19 +204,20 @@ export function readMade(hash: Readonly<Record<string, string>>): CallsMade {
   return sum;
 }
 
-/** Bounds nothing, and counts calls that are made. */
+/** Bounds nothing, and counts calls when they begin: their worker may not live to their end. */
 function countingBudget(made: CallCounters): Budget {
-  const count = (costMicros = 0): void => {
-    made.calls += 1;
-    made.billedMicros += costMicros;
-  };
   const permit: Permit = {
     domains: Infinity,
     isGood: () => true,
-    spend: count,
+    begin: () => {
+      made.calls += 1;
+    },
+    spend: (costMicros = 0) => {
+      made.billedMicros += costMicros;
+    },
     release: (costMicros) => {
       if (costMicros === undefined) return;
-      count(costMicros);
+      made.billedMicros += costMicros;
       made.throttled += 1;
     },
   };

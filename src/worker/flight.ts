@@ -63,6 +63,7 @@ export class Flight implements Permit {
     this.#inFlight = parts.line.inFlight;
     this.#call = parts.diagnosis.begin();
     parts.counters.calls += 1;
+    spend.begin?.();
   }
 
   get domains(): number {

@@ -212,7 +212,9 @@ it('hears of calls that brought no outcome, of one start and not of the next', a
       for (const domain of domains) {
         for (const end of ['release', 'spend', undefined] as const) {
           const permit = await budget?.acquire(never);
-          if (permit && !('reason' in permit)) permit[end ?? 'release'](end && 5);
+          if (!permit || 'reason' in permit) continue;
+          if (end) permit.begin?.();
+          permit[end ?? 'release'](end && 5);
         }
         await reply([found(domain)]);
       }
@@ -230,6 +232,21 @@ it('hears of calls that brought no outcome, of one start and not of the next', a
   }
 });
 
+it('hears of a call under way, whose worker may be killed before its end', async () => {
+  const stage = await openStage();
+  const gate = createGate();
+  stage.worker({
+    handle: async ({ budget }) => {
+      for (let call = 0; call < 3; call += 1) budget?.tryAcquire()?.begin?.();
+      await gate.opened;
+    },
+  });
+  onTestFinished(gate.open);
+  const run = await stage.run();
+  await run.add(THREE);
+  await expect.poll(() => run.made.calls).toBe(3);
+});
+
 it('workers take no more than the run allows, which its store counts first', async () => {
   // Given a bound of 100 calls
   const stage = await openStage();
@@ -242,6 +259,7 @@ it('workers take no more than the run allows, which its store counts first', asy
         const permit = await budget?.acquire(new AbortController().signal);
         if (!permit || 'reason' in permit) return;
         spentAhead.push(store.taken());
+        permit.begin?.();
         permit.spend(0, 1);
         await reply([found(domain)]);
       }
