@@ -136,16 +136,17 @@ it('what a Redis with a clock that is behind has on the stream is read', async (
 
 it('a stop takes what no worker has begun off the queue, and awaits the rest', async () => {
   const stage = await openStage();
-  const gate = createGate();
+  const [begun, gate] = [createGate(), createGate()];
   const run = await stage.run();
   stage.worker({
     handle: async ({ domains: [first = ''] }, reply) => {
+      begun.open();
       await gate.opened;
       await reply([found(first)]); // and gives up the others
     },
   });
   await run.add(THREE);
-  await expect.poll(() => stage.queue.getActiveCount()).toBe(1);
+  await begun.opened;
   await stage.queue.pause();
   await run.add(['d.com']);
   run.stop();
