@@ -1,12 +1,15 @@
 import type { SameRecord } from '../collector/same-records.ts';
 import { countOf, formatCount } from '../common/format.ts';
 import type { Finding } from '../worker/answer-kinds.ts';
+import type { Limit } from '../worker/pace-memory.ts';
 import type { RunReason } from './run-view.ts';
 import { seenOf, upperFirst } from './words.ts';
 
 /** What a run found out about an API, so that a person can check it. */
 export interface FoundOut {
   readonly findings: readonly Finding[];
+  /** What calls were held to at last: without a limit nothing is told as how one is told. */
+  readonly limit?: Limit | undefined;
   /** The record that most domains have in common, if several have one. */
   readonly sameRecord: SameRecord | undefined;
   /** Which of several APIs it is. */
@@ -26,10 +29,12 @@ const SMALL_SHARE = 0.01;
  * @param found how many rows were
  */
 export function describeFindings(
-  { findings, sameRecord, source }: FoundOut,
+  { findings: all, limit, sameRecord, source }: FoundOut,
   reasons: readonly RunReason[],
   found: number,
 ): string[] {
+  const isLimited = limit?.limitIs !== 'unknown' || limit.mostAtOnce !== undefined;
+  const findings = all.filter(({ about }) => about !== 'limit' || isLimited);
   const byChance = findings.filter(({ about }) => about === 'chance');
   const sentences = [
     ...findings.flatMap((finding) => sentenceOn(finding, reasons) ?? []),

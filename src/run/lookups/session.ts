@@ -139,6 +139,7 @@ export class LookupSession {
     const { isOneOfSeveral, name } = this.api;
     return {
       findings: this.parts?.local.findings() ?? [],
+      limit: this.limit,
       sameRecord: this.#records.most(),
       source: isOneOfSeveral ? name : undefined,
     };
