@@ -55,10 +55,12 @@ describe('all is found, with few calls, and no outage is seen once the API has a
     { ...BY_TWO, status: 403, most: 270 },
     { ...BY_TWO, status: 429, most: 160 },
     { ...BY_TWO, status: 429, isStated: true, most: 120 },
-  ])(`by two workers: ${GIVEN} ($most calls)`, async ({ rows, most, ...limit }) => {
+    { ...TOO_FAST, status: 429, most: 230 },
+  ])(`by two workers: ${GIVEN} ($most calls, $flags)`, async (world) => {
+    const { rows, flags = [], most, ...limit } = world;
     const stage = await openStage(rows, limitedBy(limit));
     await Promise.all([stage.worker(), stage.worker()]);
-    expectAllFound(stage.folder, await stage.enrich('--workers', '0', '--json').ended);
+    expectAllFound(stage.folder, await stage.enrich('--workers', '0', '--json', ...flags).ended);
     expect(stage.api.stats().calls).toBeLessThanOrEqual(most);
   });
 });
