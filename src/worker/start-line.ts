@@ -71,7 +71,7 @@ export class StartLine {
         home.wanted?.(this.#room());
         return this.#sleepUntil(Math.min(this.#nextMs(nowMs, isProbe), nowMs + LOOK_AGAIN_MS));
       }
-      this.#queue.wakeNext();
+      this.#queue.wakeNext(home.fixed !== undefined);
     }
   }
 

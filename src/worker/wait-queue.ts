@@ -19,7 +19,7 @@ interface Waiter {
 /** Callers that wait, in the order in which they came. */
 export class WaitQueue {
   readonly #lines: Readonly<Record<Waiting, Waiter[]>> = { new: [], again: [], probe: [] };
-  #isTurnOfNew = false;
+  #turns = 0;
   #lastList: unknown;
 
   /** The number of waiting callers. */
@@ -76,15 +76,21 @@ export class WaitQueue {
     }
   }
 
-  /** Wakes the caller that has waited longest, of either kind and of each list in turn. */
-  wakeNext(): void {
+  /**
+   * Wakes the caller that has waited longest, of either kind and of each list in turn.
+   *
+   * @param isSteady whether calls start at a rate that is given. A limit at half of that refuses
+   *   each second call: turns are not in step with it, then
+   */
+  wakeNext(isSteady = false): void {
     const ahead = this.#lines.probe.shift();
     if (ahead) return ahead.wake();
-    this.#isTurnOfNew = !this.#isTurnOfNew;
-    const [turn, other] = this.#isTurnOfNew
+    const turn = this.#turns++;
+    const isTurnOfNew = isSteady ? hasEvenOnes(turn) : turn % 2 === 0;
+    const [first, other] = isTurnOfNew
       ? [this.#lines.new, this.#lines.again]
       : [this.#lines.again, this.#lines.new];
-    (this.#takeFrom(turn) ?? this.#takeFrom(other))?.wake();
+    (this.#takeFrom(first) ?? this.#takeFrom(other))?.wake();
   }
 
   /** The first of a line, or of those that are of another list than the last one was. */
@@ -94,4 +100,14 @@ export class WaitQueue {
     if (taken) this.#lastList = taken.question?.list;
     return taken;
   }
+}
+
+/**
+ * The sequence of Thue and Morse, which has no period: whether a number has an even count of binary
+ * ones. One of each two has.
+ */
+function hasEvenOnes(number: number): boolean {
+  let isEven = true;
+  for (let bits = number; bits > 0; bits &= bits - 1) isEven = !isEven;
+  return isEven;
 }

@@ -63,6 +63,22 @@ describe('where one domain of ten has an answer of its own that is a 429, beside
   });
 });
 
+describe('where --rate is twice what a limit allows that is told by 403', () => {
+  it.each([1, 2, 3])('no domain is told refused: %i', async (number) => {
+    const limits = [limit('bucket', 20, 1, { burst: 20, told: '403' })];
+    const world = {
+      name: `twice the limit ${number}`,
+      domains: 300,
+      callers: 64,
+      latencyMs: 100,
+      rate: { count: 40, perMs: 1_000 },
+      limits,
+    };
+    const [score] = await playAll([world]);
+    expect(score).toMatchObject({ how: 'done', wrongKept: 0, wrongFailed: 0 });
+  });
+});
+
 describe('a list that is hardly longer than what a limit told by 403 has saved up', () => {
   it.each([1, 2, 3, 4])('has no domain that is told refused: %i', async (number) => {
     const limits = [limit('bucket', 12, 1, { burst: 24, told: '403' })];

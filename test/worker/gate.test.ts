@@ -486,6 +486,26 @@ describe('a queue of callers that wait', () => {
     expect(queue).toMatchObject({ length: 0, hasAgain: false, hasProbe: false });
   });
 
+  it.each([2, 3, 4, 5])(
+    'at a given rate is not in step with a limit that serves each %ith',
+    async (each) => {
+      const queue = new WaitQueue();
+      const { signal } = new AbortController();
+      const called: string[] = [];
+      const came = Array.from({ length: 240 }, async (_, at) => {
+        const kind = at % 2 === 0 ? 'new' : 'again';
+        await queue.wait(signal, kind);
+        called.push(kind);
+      });
+      for (const _ of came) queue.wakeNext(true);
+      await Promise.all(came);
+      const served = called.filter((_, turn) => turn % each === each - 1);
+      const ofNew = served.filter((kind) => kind === 'new').length / served.length;
+      expect(ofNew).toBeGreaterThan(0.25);
+      expect(ofNew).toBeLessThan(0.75);
+    },
+  );
+
   it('gives each list a turn, however many of another came first', async () => {
     const queue = new WaitQueue();
     const { signal } = new AbortController();
