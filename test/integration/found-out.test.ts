@@ -41,7 +41,7 @@ it.each([503, 302])('says nothing of %i in an outage', async (status) => {
     latencyMs: 2,
     respond: () => {
       calls += 1;
-      if (calls === 200) untilMs = performance.now() + 500;
+      if (calls === 200) untilMs = performance.now() + 1_500;
       return calls >= 200 && performance.now() < untilMs
         ? { status, headers: { location: '/login' } }
         : undefined;
